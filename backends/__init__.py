@@ -1,0 +1,1 @@
+"""What turns programs into traces: the real ACL, the C core and the simulator."""

@@ -1,0 +1,1 @@
+"""The contract as data: tables, programs, traces and the oracle that judges them."""
