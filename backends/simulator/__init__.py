@@ -1,0 +1,1 @@
+"""The contract executed in plain Python, over memory that is only pretended."""

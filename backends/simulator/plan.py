@@ -1,0 +1,107 @@
+"""Plans: a program with its statements numbered and its arguments matched with parameters, ready to be executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acl_cts.backends.simulator.builtin import NUMBERS
+from acl_cts.backends.simulator.function import FUNCTIONS, OUTPUTS, Function, Parameter, Role
+from acl_cts.specs.program import (
+    Call,
+    Callback,
+    Fill,
+    Int,
+    Literal,
+    Null,
+    Object,
+    Parallel,
+    Ramp,
+    Ref,
+    Room,
+    Statement,
+    Value,
+    children,
+)
+from acl_cts.specs.trace import End
+
+MOST_CALLER_BYTES = 1 << 20
+"""Most caller memory that one argument may take."""
+
+
+class Refused(Exception):
+    """A program cannot be executed. `kind`: unsupported, or error for one that makes no sense."""
+
+    def __init__(self, kind: End, step: int, function: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.step = step
+        self.function = function
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One statement under its step number. For a call: the function, and each parameter with what the program gives
+    for it, None when it is left out."""
+
+    step: int
+    statement: Statement
+    body: tuple[Node, ...] = ()
+    function: Function | None = None
+    arguments: tuple[tuple[Parameter, Value | None], ...] = ()
+
+
+def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...], int]:
+    """Nodes of `statements`, numbered from `first` on, and the number after the last. Raises Refused."""
+    nodes = []
+    for statement in statements:
+        step = first
+        if isinstance(statement, Parallel):
+            raise Refused(End.UNSUPPORTED, step, "", "parallel")
+        body, first = plan(children(statement), step + 1)
+        if isinstance(statement, Call):
+            function = FUNCTIONS.get(statement.function)
+            if function is None:
+                raise Refused(End.UNSUPPORTED, step, statement.function, statement.function)
+            nodes.append(Node(step, statement, body, function, _match(step, function, statement)))
+        else:
+            nodes.append(Node(step, statement, body))
+    return tuple(nodes), first
+
+
+def _match(step: int, function: Function, call: Call) -> tuple[tuple[Parameter, Value | None], ...]:
+    """Parameters of `function` with what `call` gives for them."""
+    given = dict(call.args)
+    matched = []
+    for parameter in function.parameters:
+        value = given.pop(parameter.name, None)
+        if not _suits(parameter, value):
+            what = "missing" if value is None else f"a {type(value).__name__}, which does not suit an {parameter.role}"
+            raise Refused(End.ERROR, step, function.name, f"{function.name}: argument {parameter.name} is {what}")
+        if isinstance(value, Fill | Ramp | Room | Literal) and _length(value) > MOST_CALLER_BYTES:
+            raise Refused(End.UNSUPPORTED, step, function.name, f"more than {MOST_CALLER_BYTES} bytes of caller memory")
+        matched.append((parameter, value))
+    if given:
+        raise Refused(End.ERROR, step, function.name, f"{function.name}: no parameter is called {min(given)}")
+    return tuple(matched)
+
+
+def _length(value: Fill | Ramp | Literal | Room) -> int:
+    return value.size if isinstance(value, Room) else value.length
+
+
+def _suits(parameter: Parameter, value: Value | None) -> bool:
+    """Whether `value` can be passed for `parameter`."""
+    match parameter.role:
+        case role if role in OUTPUTS:
+            return value is None or isinstance(value, Null)
+        case Role.DATA:
+            return value is None or isinstance(value, Null | Fill | Ramp | Literal)
+        case Role.ROOM:
+            return value is None or isinstance(value, Null | Room)
+        case role:
+            if isinstance(value, Callback):
+                return role is Role.CALLBACK and value.number in NUMBERS
+            if isinstance(value, Object):
+                return value.number in NUMBERS
+            return isinstance(value, Int | Null | Ref)
