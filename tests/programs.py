@@ -67,7 +67,8 @@ EDGES = sorted(
 )
 WORDS = st.sampled_from(EDGES) | st.integers(0, 2**64 - 1)
 LENGTHS = st.sampled_from([n for n in EDGES if n <= MAX_BYTES]) | st.integers(0, 300)
-LOOP_NAMES = st.one_of(
+LOOP_NAMES = ("i", "j", "k", "n", "outer", "i_2", "h_i", "rc", "_")
+NAMES = st.one_of(
     st.sampled_from(["a", "b", "refs", "g", "buf", "size", "int", "main", "errno", "A_1", "__x", "Z" * 64]),
     st.text("abzAZ_059", max_size=6).map("x".__add__),
 )
