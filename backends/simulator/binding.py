@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acl_cts.specs.program import Index, Ref, Target
@@ -23,6 +22,10 @@ class Binding:
     def copy(self) -> Binding:
         """The same for another variable, for which no data area was told yet."""
         return Binding(self.outputs, self.principal)
+
+
+class Unset(Exception):
+    """Something was referred to that was never given."""
 
 
 class Bindings:
@@ -57,8 +60,9 @@ class Bindings:
             return None
         return binding.principal if ref.field is None else binding.outputs.get(ref.field)
 
-
-def result(outputs: Mapping[str, int], principal: str, handles: frozenset[str]) -> Binding:
-    """The binding for a call's written outputs: NULL `handles` count as never given."""
-    given = {name: raw for name, raw in outputs.items() if raw or name not in handles}
-    return Binding(given, given.get(principal))
+    def need(self, ref: Ref) -> int:
+        """The raw value of `ref`. Raises Unset when there is none."""
+        raw = self.value(ref)
+        if raw is None:
+            raise Unset
+        return raw

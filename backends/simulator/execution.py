@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from acl_cts.backends.simulator.binding import Binding, Bindings, Variable, result
-from acl_cts.backends.simulator.builtin import CALLBACKS, callback_address, object_address
-from acl_cts.backends.simulator.caller import Cell, Room, default_size
+from acl_cts.backends.simulator.argument import Argument
+from acl_cts.backends.simulator.binding import Binding, Bindings, Unset, Variable
+from acl_cts.backends.simulator.builtin import CALLBACKS
+from acl_cts.backends.simulator.caller import Cell, Room
 from acl_cts.backends.simulator.codes import SUCCESS
 from acl_cts.backends.simulator.folding import Folding
-from acl_cts.backends.simulator.function import Function, Parameter, Role
+from acl_cts.backends.simulator.function import Function, Role
 from acl_cts.backends.simulator.memory import Fault
 from acl_cts.backends.simulator.plan import Node, Refused, plan
 from acl_cts.backends.simulator.process import Process, Reached
@@ -31,14 +32,7 @@ from acl_cts.specs.trace import (
     SkipRecord,
     TouchRecord,
     Trace,
-    sentinel,
 )
-
-WORD = 1 << 64
-"""Numbers are below this."""
-
-Argument = int | bytes | Cell | Room | None
-"""What a function gets for one parameter; None is NULL."""
 
 
 class Ended(Exception):
@@ -47,10 +41,6 @@ class Ended(Exception):
     def __init__(self, ending: Ending) -> None:
         super().__init__(ending.detail)
         self.ending = ending
-
-
-class Unset(Exception):
-    """An argument refers to something that was never given."""
 
 
 def execute(process: Process, program: p.Program, capabilities: frozenset[Capability]) -> Trace:
@@ -162,13 +152,12 @@ class Execution:
         if wanted is None:
             raise Unset
         (attempt,) = node.body
-        target = until.call.target
         around = self.loops
+        target = cast(p.Target, until.call.target)
         for count in range(until.at_most):
             self.loops = (*around, count)
-            place = None if target is None else (target.name, count)
             try:
-                binding = self.call(attempt, place)
+                binding = self.call(attempt, (target.name, count))
             except Unset:
                 self.skip(attempt, "unset")
                 binding = None
@@ -190,7 +179,7 @@ class Execution:
         statement = node.statement
         assert isinstance(statement, p.Call)
         assert function is not None
-        arguments = self.arguments(node)
+        arguments = [make(self.bindings) for make in node.makers]
         process.heap.fired = False
         try:
             code = function.code(process, *arguments)
@@ -211,69 +200,26 @@ class Execution:
                 fault_fired=process.heap.fired,
             )
         )
-        binding = None if refused else _binding(function, code, arguments)
-        if place is None and statement.target is not None:
+        if function.name == "aclrtGetBufData" and not refused:
+            self.locate(statement, arguments)
+        if place is None:
+            if statement.target is None:
+                return None
             place = self.bindings.variable(statement.target)
-        if place is not None:
-            self.bindings.bind(place, binding)
-        if binding is not None and function.name == "aclrtGetBufData":
-            self.locate(statement, binding)
+        binding = None if refused else _binding(function, code, arguments)
+        self.bindings.bind(place, binding)
         return binding
 
     def crash(self, node: Node, function: str) -> Ended:
         """The end of a process that touched what it must not touch."""
         return Ended(Ending(End.CRASH, node.step, self.loops, self.phase, function, "SIGSEGV"))
 
-    def locate(self, statement: p.Call, binding: Binding) -> None:
+    def locate(self, call: p.Call, arguments: list[Argument]) -> None:
         """Keep the data area that GetBufData told, for the variable that it was asked by."""
-        buf = dict(statement.args).get("buf")
+        buf, cell = dict(call.args).get("buf"), arguments[1]
         owner = self.bindings.find(buf) if isinstance(buf, p.Ref) else None
-        address = binding.outputs.get("dataPtr")
-        if owner is not None and address is not None:
-            owner.area = address
-
-    def arguments(self, node: Node) -> list[Argument]:
-        """What the function gets. Raises Unset when a reference is unset."""
-        size = 0
-        arguments: list[Argument] = []
-        for parameter, value in reversed(node.arguments):  # a size stands behind the memory that it measures
-            argument = self.argument(parameter, value, size)
-            if parameter.name == "size" and isinstance(argument, int):
-                size = argument
-            arguments.append(argument)
-        arguments.reverse()
-        return arguments
-
-    def argument(self, parameter: Parameter, value: p.Value | None, size: int) -> Argument:
-        """What the function gets for one parameter; memory that the program leaves out fits `size` bytes."""
-        match parameter.role:
-            case Role.INTEGER:
-                return self.integer(value, parameter.ctype) & ((1 << parameter.bits) - 1)
-            case Role.POINTER | Role.CALLBACK:
-                return self.integer(value, parameter.ctype)
-        if isinstance(value, p.Null):
-            return None
-        if parameter.role is Role.ROOM:
-            return Room(value.size if isinstance(value, p.Room) else default_size(size))
-        if parameter.role is Role.DATA:
-            return sentinel(default_size(size)) if value is None else p.content(cast(p.Data, value))
-        return Cell()
-
-    def integer(self, value: p.Value | None, ctype: str = "") -> int:
-        """The raw value of a number or pointer; `ctype`: of a callback. Raises Unset when a reference is unset."""
-        match value:
-            case p.Int(value=number, loop=loop):
-                return number if loop is None else (number + self.bindings.counters[loop]) & (WORD - 1)
-            case p.Ref():
-                raw = self.bindings.value(value)
-                if raw is None:
-                    raise Unset
-                return raw
-            case p.Callback(number=number):
-                return callback_address(ctype, number)
-            case p.Object(number=number):
-                return object_address(number)
-        return 0
+        if owner is not None and isinstance(cell, Cell) and cell.value is not None:
+            owner.area = cell.value
 
     # -------------------------------------------------------------------------------------- data areas, pointers
 
@@ -315,8 +261,8 @@ class Execution:
 
     def invoke(self, node: Node, invoke: p.Invoke) -> None:
         """Call a function pointer that the library returned."""
-        address = self.integer(invoke.function)
-        args = [self.integer(value) for value in invoke.args]
+        address = self.bindings.need(invoke.function)
+        args = [cast(int, make(self.bindings)) for make in node.makers]
         code = self.process.executables.get(address)
         if code is None:
             self.records.append(InvokeRecord(node.step, self.loops, "invalid"))
@@ -338,11 +284,12 @@ class Execution:
     def outputs(self, function: Function, arguments: list[Argument]) -> tuple[tuple[str, Output], ...]:
         """Out parameters and rooms after the call."""
         outputs: list[tuple[str, Output]] = []
-        for parameter, argument in zip(function.parameters, arguments, strict=True):
+        for place, parameter in function.outputs:
+            argument = arguments[place]
             if isinstance(argument, Cell):
-                value = argument.value
-                integer = value is None or parameter.role is Role.OUT_INTEGER
-                outputs.append((parameter.name, value if integer else self.pointer(cast(int, value))))
+                raw = argument.value
+                plain = raw is None or parameter.role is Role.OUT_INTEGER
+                outputs.append((parameter.name, raw if plain else self.pointer(cast(int, raw))))
             elif isinstance(argument, Room):
                 outputs.append((parameter.name, argument.content))
         return tuple(outputs)
@@ -365,22 +312,21 @@ class Execution:
 
 def _clear(function: Function, arguments: list[Argument]) -> None:
     """Set the pointer outputs of a refused call to NULL."""
-    for parameter, argument in zip(function.parameters, arguments, strict=True):
+    for place, parameter in function.outputs:
+        argument = arguments[place]
         if isinstance(argument, Cell) and parameter.role is not Role.OUT_INTEGER:
             argument.value = 0
 
 
 def _binding(function: Function, code: int, arguments: list[Argument]) -> Binding:
-    """What a successful call gives to its target."""
-    outputs = {
-        parameter.name: argument.value
-        for parameter, argument in zip(function.parameters, arguments, strict=True)
-        if isinstance(argument, Cell) and argument.value is not None
-    }
-    if function.returns_handle:
-        outputs["return"] = code
-    handles = {parameter.name for parameter in function.parameters if parameter.role is Role.OUT_HANDLE}
-    return result(outputs, function.principal, frozenset(handles))
+    """What a successful call gives to its target; a NULL handle counts as never given."""
+    outputs = {"return": code} if function.returns_handle else {}
+    for place, parameter in function.outputs:
+        argument = arguments[place]
+        raw = argument.value if isinstance(argument, Cell) else None
+        if raw or (raw == 0 and parameter.role is not Role.OUT_HANDLE):
+            outputs[parameter.name] = raw
+    return Binding(outputs, outputs.get(function.principal))
 
 
 def _wheel(data: p.Data) -> bytes:

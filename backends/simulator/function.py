@@ -38,19 +38,19 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function. `code` takes the process and one argument per parameter. `principal`: the output that stands for
-    the whole call, '' for none, `return` for the result, which is a handle then and otherwise an error code. Where the
-    parameter `size` states how many bytes DATA and ROOM have, it stands behind them."""
+    """One function.
+
+    `code` takes the process and one argument per parameter. `principal`: the output that stands for the whole call, ''
+    for none. `returns_handle`: the result is a handle, NULL for failure, and otherwise an error code. `outputs`: out
+    parameters and rooms with their places. The parameter `size` states how many bytes DATA and ROOM have.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
     code: Callable[..., int]
-    principal: str = ""
-
-    @property
-    def returns_handle(self) -> bool:
-        """Whether the result is a handle, NULL for failure."""
-        return self.principal == "return"
+    principal: str
+    returns_handle: bool
+    outputs: tuple[tuple[int, Parameter], ...]
 
 
 _in = partial(Parameter, role=Role.POINTER)
@@ -65,7 +65,8 @@ def _callback(kind: str) -> Parameter:
 
 
 def _function(code: Callable[..., int], *parameters: Parameter, principal: str = "") -> Function:
-    return Function(code.__name__, parameters, code, principal)
+    outputs = tuple((k, p) for k, p in enumerate(parameters) if p.role in OUTPUTS or p.role is Role.ROOM)
+    return Function(code.__name__, parameters, code, principal, principal == "return", outputs)
 
 
 _BUF, _HEAD, _DESC, _STREAM = _in("buf"), _in("headBuf"), _in("allocatorDesc"), _in("stream")

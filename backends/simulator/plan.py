@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acl_cts.backends.simulator.argument import Maker, makers, number
 from acl_cts.backends.simulator.builtin import NUMBERS
 from acl_cts.backends.simulator.function import FUNCTIONS, OUTPUTS, Function, Parameter, Role
 from acl_cts.specs.program import (
@@ -11,6 +12,7 @@ from acl_cts.specs.program import (
     Callback,
     Fill,
     Int,
+    Invoke,
     Literal,
     Null,
     Object,
@@ -19,6 +21,7 @@ from acl_cts.specs.program import (
     Ref,
     Room,
     Statement,
+    UntilSame,
     Value,
     children,
 )
@@ -41,14 +44,13 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One statement under its step number. For a call: the function, and each parameter with what the program gives
-    for it, None when it is left out."""
+    """One statement under its step number. `makers`: of the arguments of a call, or of an invoked pointer."""
 
     step: int
     statement: Statement
     body: tuple[Node, ...] = ()
     function: Function | None = None
-    arguments: tuple[tuple[Parameter, Value | None], ...] = ()
+    makers: tuple[Maker, ...] = ()
 
 
 def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...], int]:
@@ -63,16 +65,20 @@ def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...
             function = FUNCTIONS.get(statement.function)
             if function is None:
                 raise Refused(End.UNSUPPORTED, step, statement.function, statement.function)
-            nodes.append(Node(step, statement, body, function, _match(step, function, statement)))
+            _check(step, function, statement)
+            nodes.append(Node(step, statement, body, function, makers(function, dict(statement.args))))
+        elif isinstance(statement, Invoke):
+            nodes.append(Node(step, statement, makers=_invoked(step, statement)))
+        elif isinstance(statement, UntilSame) and statement.call.target is None:
+            raise Refused(End.ERROR, step, "", "the call of 'until' has no array to fill")
         else:
             nodes.append(Node(step, statement, body))
     return tuple(nodes), first
 
 
-def _match(step: int, function: Function, call: Call) -> tuple[tuple[Parameter, Value | None], ...]:
-    """Parameters of `function` with what `call` gives for them."""
+def _check(step: int, function: Function, call: Call) -> None:
+    """Raise Refused unless the arguments of `call` fit the parameters of `function`."""
     given = dict(call.args)
-    matched = []
     for parameter in function.parameters:
         value = given.pop(parameter.name, None)
         if not _suits(parameter, value):
@@ -80,10 +86,16 @@ def _match(step: int, function: Function, call: Call) -> tuple[tuple[Parameter, 
             raise Refused(End.ERROR, step, function.name, f"{function.name}: argument {parameter.name} is {what}")
         if isinstance(value, Fill | Ramp | Room | Literal) and _length(value) > MOST_CALLER_BYTES:
             raise Refused(End.UNSUPPORTED, step, function.name, f"more than {MOST_CALLER_BYTES} bytes of caller memory")
-        matched.append((parameter, value))
     if given:
         raise Refused(End.ERROR, step, function.name, f"{function.name}: no parameter is called {min(given)}")
-    return tuple(matched)
+
+
+def _invoked(step: int, invoke: Invoke) -> tuple[Maker, ...]:
+    """Makers of the arguments of a function pointer, which knows no parameters. Raises Refused."""
+    for value in invoke.args:
+        if not _suits(Parameter("", Role.POINTER), value):
+            raise Refused(End.ERROR, step, "", f"invoke: a {type(value).__name__} is no argument of a callback")
+    return tuple(number(value) for value in invoke.args)
 
 
 def _length(value: Fill | Ramp | Literal | Room) -> int:
