@@ -1,0 +1,1 @@
+"""The subcommands of `acl-cts`, one a module."""

@@ -1,0 +1,28 @@
+"""`acl-cts list`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from acl_cts.commands.options import selecting, take_selection
+from acl_cts.conformance.generator import cases
+from acl_cts.specs.loader import load_spec
+
+EPILOG = """\b
+Examples:
+  acl-cts list --function aclrtSetBufUserData
+  acl-cts list --clause mbuf.alloc.limit
+  acl-cts list --case 'allocator/*' | wc -l"""
+
+
+@click.command("list", epilog=EPILOG)
+@selecting
+def list_cases(**given: Any) -> None:
+    """Print the ids of the selected cases, one a line, in the order in which they run."""
+    spec = load_spec()
+    selection = take_selection(given)
+    selection.check(spec)
+    for case in selection.apply(cases(spec)):
+        click.echo(case.id)

@@ -1,0 +1,274 @@
+"""`acl-cts run`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from acl_cts import __version__
+from acl_cts.backends.backend import HarnessError, Options
+from acl_cts.backends.registry import open_backend
+from acl_cts.commands.options import replay_command, selecting, take_options, take_selection, targeting
+from acl_cts.conformance.consistency import inconsistent
+from acl_cts.conformance.failures import PROGRAM, forget
+from acl_cts.conformance.launch import Launch
+from acl_cts.conformance.plan import Plan
+from acl_cts.progress import RunProgress
+from acl_cts.reports.clause_text import ClauseText
+from acl_cts.reports.exit_code import DISCREPANCY, final, holding
+from acl_cts.reports.files import make_folder, write_json, write_text
+from acl_cts.reports.junit import junit
+from acl_cts.reports.results import BackendRun, CaseResult, Results, to_json
+from acl_cts.reports.summary import Summary
+from acl_cts.specs.judgement import Strength
+from acl_cts.specs.loader import load_spec
+from acl_cts.specs.model import Spec
+
+EPILOG = """\b
+Examples:
+  acl-cts run                                      core and simulator, everything
+  acl-cts run --backend core:asan --family mbuf    the core under sanitizers
+  acl-cts run --backend acl --library PATH --out report
+  acl-cts run --backend acl --library PATH --max-time 600 --fail-on explicit
+  acl-cts run --shuffle --seed 7 --isolate
+
+\b
+Written to DIR: results.json, junit.xml, summary.txt, and for every failure
+failures/CASE/ with program.txt, repro.c and trace.json."""
+
+OWN = ("core", "simulator")
+"""Backends of the suite itself: two processes may use them at once without a device in between."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for."""
+
+    backends: tuple[str, ...]
+    plan: Plan
+    out: Path
+    jobs: int
+    keyword: str
+    fail_on: frozenset[Strength]
+    verbosity: int
+    given: dict[str, Any]
+
+
+@click.command("run", epilog=EPILOG)
+@click.option("--backend", "backends", multiple=True, metavar="NAME", help="Repeatable. [default: core, simulator]")
+@targeting
+@click.option("--out", default="acl-cts-out", show_default=True, metavar="DIR", type=click.Path(file_okay=False))
+@selecting
+@click.option("-k", "keyword", default="", metavar="EXPRESSION", help="pytest's expression over item names.")
+@click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Test processes. [default: 2 for own builds, 1 for acl]"
+)
+@click.option(
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop executing after it."
+)
+@click.option("--isolate", is_flag=True, help="Each case in a process of its own.")
+@click.option("--shuffle", is_flag=True, help="Another order; the seed is printed and stored.")
+@click.option("--seed", type=int, metavar="N", help="Seed of --shuffle.")
+@click.option("--fail-on", multiple=True, metavar="STRENGTH", help="explicit, obligation, implied. [default: all]")
+@click.option(
+    "--format", "form", default="text", type=click.Choice(["text", "json"]), help="Form of the summary on stdout."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Nothing but the last line of the summary.")
+@click.option("-v", "--verbose", is_flag=True, help="Every verdict as it falls.")
+def run(**given: Any) -> int:
+    """Judge backends against the documented contract.
+
+    A backend is core, core:asan, simulator, simulator:PROFILE or acl (a vendor's library, see --library); `acl-cts
+    backends` says what can be used here.
+    """
+    options = dict(given)
+    form, quiet = given.pop("form"), given["quiet"]
+    spec = load_spec()
+    request = _request(given, options)
+    request.plan.selection.check(spec)
+    ready = [_look(backend, request.plan.options) for backend in request.backends]
+    make_folder(request.out / "failures")
+    forget(request.out / "failures")
+    with _ended_politely():
+        results = _judge(spec, request, ready)
+    summary = _write(spec, request, results)
+    if form == "json":
+        click.echo(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
+    else:
+        click.echo(summary.splitlines()[-1] if quiet else summary, nl=quiet)
+    return results.code
+
+
+def _request(given: dict[str, Any], options: dict[str, Any]) -> Request:
+    backends = given["backends"] or OWN
+    seed = given["seed"]
+    if seed is not None and not given["shuffle"]:
+        raise click.UsageError("--seed has no effect without --shuffle; add --shuffle")
+    if given["shuffle"] and seed is None:
+        seed = secrets.randbelow(2**32)
+    max_time = given["max_time"]
+    plan = Plan(
+        backends=tuple(dict.fromkeys(backends)),
+        selection=take_selection(given),
+        options=take_options(given),
+        isolate=given["isolate"],
+        seed=seed,
+        deadline=None if max_time is None else time.monotonic() + max_time,
+    )
+    own = all(backend.partition(":")[0] in OWN for backend in plan.backends)
+    return Request(
+        backends=plan.backends,
+        plan=plan,
+        out=Path(given["out"]).absolute(),
+        jobs=given["jobs"] or (2 if own and not plan.selection.cases else 1),
+        keyword=given["keyword"],
+        fail_on=_strengths(given["fail_on"]),
+        verbosity=-1 if given["quiet"] else int(given["verbose"]),
+        given=options | {"backends": list(plan.backends)},
+    )
+
+
+def _strengths(named: tuple[str, ...]) -> frozenset[Strength]:
+    """The strengths of --fail-on, given one by one or with commas."""
+    words = [word.strip() for entry in named for word in entry.split(",") if word.strip()]
+    known = {strength.value for strength in DISCREPANCY}
+    for word in words:
+        if word not in known:
+            raise click.UsageError(f"--fail-on: {word!r} is none of {', '.join(sorted(known))}")
+    return frozenset(Strength(word) for word in words) or DISCREPANCY
+
+
+def _look(backend: str, options: Options) -> BackendRun:
+    """Open `backend` once: builds what must be built, finds bad input before anything runs, and tells who it is."""
+    try:
+        with open_backend(backend, options) as session:
+            identity = dataclasses.asdict(session.identity)
+            return BackendRun(backend, identity, tuple(sorted(session.capabilities)))
+    except HarnessError as error:
+        return BackendRun(backend, complete=False, trouble=str(error))
+
+
+def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
+    started = datetime.now(UTC)
+    runs: list[BackendRun] = []
+    finished = True
+    if request.plan.seed is not None and request.verbosity >= 0:
+        click.echo(f"shuffled with seed {request.plan.seed}", err=True)
+    for looked in ready:
+        if looked.trouble:
+            runs.append(looked)
+            continue
+        done, interrupted = _judge_one(spec, request, looked)
+        runs.append(done)
+        if interrupted:
+            finished = False
+            break
+    results = Results(
+        version=__version__,
+        spec=spec.digest,
+        started=started.isoformat(timespec="seconds"),
+        ended=datetime.now(UTC).isoformat(timespec="seconds"),
+        finished=finished,
+        filtered=bool(request.plan.selection) or bool(request.keyword),
+        seed=request.plan.seed,
+        options=request.given,
+        limits=_limits(spec),
+        runs=tuple(runs),
+    )
+    holds = holding(results, request.fail_on)
+    return dataclasses.replace(results, holds=holds, code=final(holds))
+
+
+def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[BackendRun, bool]:
+    backend = looked.backend
+    folder = _failures(request, backend)
+    make_folder(folder)
+    plan = dataclasses.replace(request.plan, backends=(backend,), failures=str(folder))
+    with RunProgress(backend, request.verbosity) as progress:
+        launch = Launch(plan, request.jobs, request.keyword, progress.watch)
+        done = launch.run()
+    return (
+        dataclasses.replace(
+            done,
+            identity=looked.identity,
+            capabilities=looked.capabilities,
+            notes=inconsistent(spec, done.cases),
+            cases=tuple(_placed(request, folder, case) for case in done.cases),
+        ),
+        launch.interrupted,
+    )
+
+
+def _failures(request: Request, backend: str) -> Path:
+    """Where failures of `backend` are kept: beside each other for one backend, apart for several."""
+    folder = request.out / "failures"
+    return folder if len(request.backends) == 1 else folder / backend.replace(":", "-").replace("/", "-")
+
+
+def _placed(request: Request, folder: Path, case: CaseResult) -> CaseResult:
+    if not case.files:
+        return case
+    return dataclasses.replace(case, files=str((folder / case.files).relative_to(request.out)))
+
+
+def _write(spec: Spec, request: Request, results: Results) -> str:
+    """Write the reports; the text of the summary."""
+
+    def shown(case: CaseResult) -> Path:
+        place = request.out / case.files
+        return place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
+
+    def program(case: CaseResult) -> str:
+        path = request.out / case.files / PROGRAM
+        if not case.files or not path.is_file():
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+
+    text = Summary(
+        results=results,
+        clauses={name: ClauseText(clause.text_en, str(clause.source)) for name, clause in spec.clauses.items()},
+        fail_on=request.fail_on,
+        program=program,
+        command=lambda run, case: replay_command(str(shown(case) / PROGRAM), run.backend, request.plan.options),
+        files=lambda case: str(shown(case)),
+    ).text()
+    write_json(request.out / "results.json", to_json(results))
+    write_text(request.out / "junit.xml", junit(results, request.fail_on))
+    write_text(request.out / "summary.txt", text)
+    return text
+
+
+def _limits(spec: Spec) -> dict[str, Any]:
+    return {name: str(limit) for name, limit in spec.limits.items()}
+
+
+def _short(results: Results, out: Path) -> dict[str, Any]:
+    """The summary for machines: everything of results.json but the single cases."""
+    whole = to_json(results)
+    for run in whole["runs"]:
+        del run["cases"]
+    return whole | {"out": str(out)}
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: what is known so far is written."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,107 @@
+"""`acl-cts spec`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from acl_cts.backends.backend import Options
+from acl_cts.backends.registry import open_backend
+from acl_cts.conformance.coverage import check
+from acl_cts.conformance.generator import cases
+from acl_cts.conformance.selection import SelectionError, suggestion
+from acl_cts.reports.exit_code import ExitCode
+from acl_cts.specs.loader import load_spec
+from acl_cts.specs.model import Clause, Spec
+
+LANGUAGE = click.option("--lang", default="en", show_default=True, type=click.Choice(["en", "zh"]), help="Language.")
+
+
+@click.group("spec")
+def spec() -> None:
+    """Read the tables that state the documented contract."""
+
+
+@spec.command(
+    epilog="""\b
+Examples:
+  acl-cts spec show                        every function
+  acl-cts spec show aclrtSetBufUserData    its clauses
+  acl-cts spec show mbuf.alloc.limit --lang zh"""
+)
+@click.argument("name", required=False)
+@LANGUAGE
+def show(name: str | None, lang: str) -> None:
+    """Print what the tables say of a FUNCTION or CLAUSE; without a name, which functions there are."""
+    tables = load_spec()
+    if name is None:
+        _overview(tables)
+        return
+    if name in tables.clauses:
+        click.echo("\n".join(_clause(tables.clauses[name], lang)))
+        return
+    found = [clause for clause in tables.clauses.values() if clause.function == name]
+    if not found and name not in tables.interface.functions:
+        known = [*tables.interface.functions, *tables.clauses]
+        hint = suggestion(name, known) or "; see `acl-cts spec show`"
+        raise SelectionError(f"no function or clause is called {name!r}{hint}")
+    click.echo("\n\n".join("\n".join(_clause(clause, lang)) for clause in found) or f"{name}: no clause")
+
+
+@spec.command("check", epilog="\b\nExample:\n  acl-cts spec check")
+def check_command() -> int:
+    """Check the tables, and that the cases put every clause to the test.
+
+    A guard needs a case on each side, a postcondition a trace that holds and a falsified one that is flagged, an open
+    clause an observation. Exit code 2 when something is wrong.
+    """
+    tables = load_spec()
+    generated = cases(tables)
+    with open_backend("simulator", Options()) as session:
+        problems = check(tables, generated, session)
+    for problem in problems:
+        click.echo(str(problem))
+    if problems:
+        click.echo(f"acl-cts: {len(problems)} problems in the tables or their cases", err=True)
+        return ExitCode.USAGE
+    click.echo(f"tables {tables.digest[:12]}: {len(tables.clauses)} clauses, {len(generated)} cases, no problem found")
+    return ExitCode.AS_EXPECTED
+
+
+@spec.command(epilog="\b\nExample:\n  acl-cts spec coverage | sort -n | head")
+def coverage() -> None:
+    """Print how many cases exercise each clause."""
+    tables = load_spec()
+    counted = dict.fromkeys(tables.clauses, 0)
+    for case in cases(tables):
+        for clause in case.clauses & counted.keys():
+            counted[clause] += 1
+    for clause, number in counted.items():
+        click.echo(f"{number:6}  {clause}")
+
+
+@spec.command("docs-defects", epilog="\b\nExample:\n  acl-cts spec docs-defects --lang zh")
+@LANGUAGE
+def docs_defects(lang: str) -> None:
+    """Print the defects of the documents themselves."""
+    for defect in load_spec().defects:
+        click.echo(f"{defect.id}\n    {defect.text_zh if lang == 'zh' else defect.text_en}\n    {defect.source}")
+
+
+def _overview(tables: Spec) -> None:
+    for family in tables.families.values():
+        click.echo(f"{family.name} ({family.status})")
+        for function in family.functions:
+            number = sum(clause.function == function for clause in tables.clauses.values())
+            click.echo(f"  {function:<48} {number} clauses")
+
+
+def _clause(clause: Clause, lang: str) -> Iterator[str]:
+    yield f"{clause.id} ({clause.strength})"
+    yield f"    function  {clause.function}"
+    guard = clause.when()
+    if guard:
+        yield f"    when      {guard}"
+    yield f"    text      {clause.text_zh if lang == 'zh' else clause.text_en}"
+    yield f"    source    {clause.source}"

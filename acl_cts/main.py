@@ -1,0 +1,124 @@
+"""The command `acl-cts`."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from acl_cts import __version__
+from acl_cts.backends.backend import BackendError, HarnessError
+from acl_cts.conformance.launch import Usage
+from acl_cts.conformance.selection import SelectionError, suggestion
+from acl_cts.reports.exit_code import ExitCode
+from acl_cts.reports.files import ReportError
+from acl_cts.specs.loader import SpecError
+
+COMMANDS = {
+    "run": ("acl_cts.commands.run", "run", "Judge a library and write results, summary and reproducers."),
+    "list": ("acl_cts.commands.list_cases", "list_cases", "Print case ids, one a line."),
+    "replay": ("acl_cts.commands.replay", "replay", "Execute stored programs again, or judge stored traces."),
+    "spec": ("acl_cts.commands.spec", "spec", "Read the tables: clauses, coverage, defects of the documents."),
+    "backends": ("acl_cts.commands.backends", "backends_command", "What can be judged here, and why not."),
+}
+"""Module, name and one line of every subcommand; a module is imported when its command is used."""
+
+EPILOG = """\b
+Examples:
+  acl-cts run                                      judge the built-in core and simulator
+  acl-cts run --backend acl --library libascendcl.so --out report
+  acl-cts list --function aclrtSetBufUserData
+  acl-cts replay report/failures/CASE/program.txt --backend core
+  acl-cts spec show aclrtAllocBuf
+
+\b
+Exit codes: 0 as expected, 1 discrepancy, 2 usage, 3 the suite itself failed,
+4 incomplete, 5 expectation out of date, 130 interrupted."""
+
+
+class Commands(click.Group):
+    """Imports a subcommand when it is asked for, and suggests near names for unknown ones."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every subcommand, most used first."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The subcommand called `cmd_name`."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a suggestion in the error."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = suggestion(args[0], COMMANDS) or f"; there are: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command is called {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One line a command, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="acl-cts", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Conformance tests for the shared buffer and allocator descriptor APIs of the Ascend CANN runtime.
+
+    The documented contract is stated in tables; programs derived from them are executed by a backend, and every answer
+    is judged against the clause that speaks about it.
+    """
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and leave with one of the documented exit codes."""
+    _tolerate_any_locale()
+    sys.exit(_guarded(lambda: cli.main(args, prog_name="acl-cts", standalone_mode=False)))
+
+
+def _guarded(command: Callable[[], object]) -> int:
+    """The exit code of `command`; errors become one line on stderr."""
+    try:
+        code = command()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else ExitCode.AS_EXPECTED
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (SpecError, BackendError, SelectionError, ReportError, Usage) as error:
+        return _say(error, ExitCode.USAGE)
+    except HarnessError as error:
+        return _say(error, ExitCode.HARNESS)
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted", ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return ExitCode.AS_EXPECTED
+
+
+def _say(error: object, code: ExitCode) -> ExitCode:
+    with contextlib.suppress(BrokenPipeError):
+        click.echo(f"acl-cts: {error}", err=True)
+    return code
+
+
+def _tolerate_any_locale() -> None:
+    """Let characters that the terminal cannot show become question marks instead of errors."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Budgets: how often a library may crash or hang in one place before what goes there is not executed any more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from acl_cts.specs.trace import End, Phase, Trace
+
+CRASHES = 100
+"""Crashes (and exits) that one signature may cost in a session."""
+
+TIMEOUTS = 4
+"""Hangs that one signature may cost in a session; each costs the whole call time-out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Where a library went wrong: kind of ending, function, phase."""
+
+    kind: End
+    function: str
+    phase: Phase | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A signature whose budget is used up, and the clause that its first case accused."""
+
+    signature: Signature
+    count: int
+    clause: str
+
+    @property
+    def reason(self) -> str:
+        """One line for a verdict."""
+        verb = {End.TIMEOUT: "hung", End.EXIT: "left the process"}.get(self.signature.kind, "crashed")
+        clause = f"{self.clause}: " if self.clause else ""
+        phase = f" (phase {self.signature.phase})" if self.signature.phase else ""
+        return f"blocked by {clause}{self.signature.function} {verb} {self.count} times{phase}; not executed any more"
+
+
+@dataclass(slots=True)
+class Budget:
+    """Counts by signature, for one session."""
+
+    _counts: Counter[Signature] = field(default_factory=Counter)
+    _clauses: dict[Signature, str] = field(default_factory=dict)
+    _spent: dict[str, Spent] = field(default_factory=dict)
+
+    def charge(self, trace: Trace, clause: str = "") -> None:
+        """Count how `trace` ended. Fine endings, and endings outside any function, cost nothing."""
+        ending = trace.ending
+        limit = {End.CRASH: CRASHES, End.EXIT: CRASHES, End.TIMEOUT: TIMEOUTS}.get(ending.kind)
+        if limit is None or not ending.function:
+            return
+        signature = Signature(ending.kind, ending.function, ending.phase)
+        self._counts[signature] += 1
+        if clause:
+            self._clauses.setdefault(signature, clause)
+        if self._counts[signature] >= limit:
+            spent = Spent(signature, self._counts[signature], self._clauses.get(signature, ""))
+            self._spent.setdefault(ending.function, spent)
+
+    def spent(self, functions: frozenset[str]) -> Spent | None:
+        """The first used-up budget, by name of function, that concerns one of `functions`."""
+        for function in sorted(functions & self._spent.keys()):
+            return self._spent[function]
+        return None

@@ -1,0 +1,62 @@
+"""What is kept of a failure: the program, a standalone C reproducer and the trace, in one folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from acl_cts.conformance.case import Case
+from acl_cts.conformance.runner import Outcome
+from acl_cts.reports.files import make_folder, write_json, write_text
+from acl_cts.specs.model import Spec
+from acl_cts.specs.program_source import to_c
+from acl_cts.specs.program_text import format_program
+from acl_cts.specs.trace_json import trace_to_json
+
+PROGRAM = "program.txt"
+REPRODUCER = "repro.c"
+TRACE = "trace.json"
+LONGEST = 180
+"""Bytes of a folder's name; longer ids are cut in front of the digest that ends them."""
+
+
+def folder_name(case: str) -> str:
+    """Name of the folder for case id `case`; unique because an id ends in the program's digest."""
+    name = case.replace("/", ".")
+    stem, tilde, digest = name.rpartition("~")
+    return name if len(name) <= LONGEST else f"{stem[: LONGEST - len(digest) - 1]}{tilde}{digest}"
+
+
+def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec) -> str:
+    """Write what is known of a failing case below `folder`; the name of its own folder there. Raises ReportError."""
+    name = folder_name(case.id)
+    place = folder / name
+    make_folder(place)
+    write_text(place / PROGRAM, format_program(case.program))
+    write_text(place / REPRODUCER, _header(case, outcome) + to_c(case.program, spec.interface))
+    if outcome.trace is not None:
+        write_json(place / TRACE, trace_to_json(outcome.trace))
+    for number, executed in enumerate(outcome.history, 1):
+        write_text(place / f"before-{number:03}.txt", format_program(executed.program))
+    return name
+
+
+def forget(folder: Path) -> None:
+    """Remove the failure folders of an earlier run below `folder`, and nothing that is not one."""
+    for program in [*folder.glob(f"*/{PROGRAM}"), *folder.glob(f"*/*/{PROGRAM}")]:
+        shutil.rmtree(program.parent)
+
+
+def _header(case: Case, outcome: Outcome) -> str:
+    result = outcome.result
+    lines = [f"case: {case.id}", f"verdict: {result.verdict}"]
+    for finding in result.discrepancies[:3]:
+        lines += [
+            f"clause: {finding.clause} ({finding.strength})",
+            f"expected: {finding.expected}",
+            f"observed: {finding.observed}",
+        ]
+    if outcome.history:
+        lines.append(f"fails only after the {len(outcome.history)} programs before-*.txt have run in the same process")
+    text = "\n".join(f" * {line}" for line in lines).replace("*/", "* /")
+    return f"/*\n{text}\n */\n"

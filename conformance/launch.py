@@ -1,0 +1,203 @@
+"""Launching pytest in a process of its own and following its verdicts as they fall."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import acl_cts.conformance
+from acl_cts.conformance.events import Collected, Event, EventReader, Judged, Supported, Trouble
+from acl_cts.conformance.plan import Plan
+from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport
+from acl_cts.specs.judgement import Verdict
+
+LOOK = 0.05
+"""Seconds between two looks at the events."""
+
+GRACE = 5.0
+"""Seconds that pytest gets to end by itself after an interrupt."""
+
+TAIL = 15
+"""Lines of pytest's own output that are shown when it broke down."""
+
+NOTHING_COLLECTED = 5
+"""Exit code with which pytest says that it found nothing to run."""
+
+
+REFUSED = 4
+"""Exit code with which pytest refuses its command line, as for a -k that is no expression."""
+
+
+class Usage(Exception):
+    """The run cannot start for a reason that the user can mend. The message is one line."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """What the events said so far."""
+
+    collected: Collected | None = None
+    support: tuple[FunctionSupport, ...] = ()
+    results: dict[str, CaseResult] = field(default_factory=dict)
+    trouble: str = ""
+
+    def take(self, event: Event) -> None:
+        """Add one event. A case keeps the first verdict that it got. Raises Usage."""
+        match event:
+            case Collected():
+                if self.collected is not None and self.collected != event:
+                    self.trouble = "two test processes collected different cases"
+                self.collected = self.collected or event
+            case Supported(support=support):
+                self.support = self.support or support
+            case Judged(result=result):
+                self.results.setdefault(result.id, result)
+            case Trouble(message=message, usage=usage):
+                if usage:
+                    raise Usage(message)
+                self.trouble = message
+
+
+@dataclass(slots=True)
+class Launch:
+    """One backend's pytest. `watch` is called with every event as it arrives; `keyword` is pytest's -k."""
+
+    plan: Plan
+    jobs: int
+    keyword: str = ""
+    watch: Callable[[Event], None] = lambda event: None
+    interrupted: bool = False
+
+    def run(self) -> BackendRun:
+        """Everything that was judged, in the order of the case list; cases without a verdict get one that says why.
+
+        Ctrl-C ends it early with `interrupted` set. Raises Usage when nothing could run.
+        """
+        started = time.monotonic()
+        folder = Path(tempfile.mkdtemp(prefix="acl-cts-"))
+        heard = Heard()
+        try:
+            code, log = self._follow(folder, heard)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        if not heard.trouble and not self.interrupted:
+            heard.trouble = _breakdown(code, heard, log)
+        return self._sum_up(heard, time.monotonic() - started)
+
+    def _follow(self, folder: Path, heard: Heard) -> tuple[int, str]:
+        events = folder / "events"
+        events.touch()
+        plan = replace(self.plan, events=str(events))
+        reader = EventReader(events)
+        with (folder / "log").open("wb") as log:
+            child = subprocess.Popen(
+                self._command(plan),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=_environment(),
+                start_new_session=True,
+            )
+        try:
+            self._listen(child, reader, heard)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            _end(child)
+            self._hear(reader, heard)
+        finally:
+            _end(child)
+            reader.close()
+        return child.returncode, (folder / "log").read_text(encoding="utf-8", errors="replace")
+
+    def _listen(self, child: subprocess.Popen[bytes], reader: EventReader, heard: Heard) -> None:
+        while True:
+            running = child.poll() is None
+            self._hear(reader, heard)
+            if not running or heard.trouble:
+                return
+            time.sleep(LOOK)
+
+    def _hear(self, reader: EventReader, heard: Heard) -> None:
+        for event in reader.read():
+            heard.take(event)
+            self.watch(event)
+
+    def _command(self, plan: Plan) -> list[str]:
+        home = Path(acl_cts.conformance.__file__).parent
+        command = [sys.executable, "-m", "pytest", str(home / "test_conformance.py")]
+        command += ["-c", os.devnull, "--rootdir", str(home), "-p", "no:cacheprovider", "-q", "--tb=short"]
+        command += ["--acl-plan", plan.to_json()]
+        if self.jobs > 1:
+            command += ["-p", "xdist", "-n", str(self.jobs)]
+        if self.keyword:
+            command += ["-k", self.keyword]
+        return command
+
+    def _sum_up(self, heard: Heard, duration: float) -> BackendRun:
+        ids = heard.collected.cases if heard.collected else tuple(heard.results)
+        missing = _interrupted if self.interrupted else _unreported
+        cases = tuple(heard.results.get(id) or missing(id) for id in ids)
+        return BackendRun(
+            backend=self.plan.backends[0],
+            support=heard.support,
+            cases=cases,
+            case_list=heard.collected.case_list if heard.collected else "",
+            duration=duration,
+            complete=all(id in heard.results for id in ids) and heard.collected is not None,
+            trouble=heard.trouble,
+        )
+
+
+def _interrupted(id: str) -> CaseResult:
+    return CaseResult(id, Verdict.NOT_RUN, "interrupted before its turn", Cause.INTERRUPTED)
+
+
+def _unreported(id: str) -> CaseResult:
+    return CaseResult(id, Verdict.ERROR, "the test process ended before it reported this case", Cause.UNREPORTED)
+
+
+def _breakdown(code: int, heard: Heard, log: str) -> str:
+    """Why pytest broke down, or '' when it did not. Raises Usage when the filter is wrong or leaves nothing."""
+    if code == NOTHING_COLLECTED:
+        raise Usage("no case matches these filters; `acl-cts list` shows all cases")
+    if code == REFUSED:
+        errors = [line for line in log.splitlines() if line.startswith("ERROR")]
+        raise Usage(errors[-1] if errors else log.strip())
+    if code in (0, 1) and heard.collected is not None:
+        return ""
+    tail = "\n".join(log.splitlines()[-TAIL:])
+    return f"pytest ended with code {code}; its last lines:\n{tail}"
+
+
+def _environment() -> dict[str, str]:
+    """The user's environment without what would change pytest's behaviour."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    return environment
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End `child` and everything that it started: politely, then for certain."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGINT)
+        try:
+            child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            pass
+        except KeyboardInterrupt:
+            # A second Ctrl-C while waiting: no more patience.
+            pass
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    finally:
+        child.wait()

@@ -1,0 +1,42 @@
+"""The plan of a run: what one test process is asked to do; travels to it as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from acl_cts.backends.backend import Options
+from acl_cts.conformance.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`backends` as on the command line. `seed` shuffles the order; None keeps it.
+
+    `deadline`: reading of the monotonic clock after which nothing is executed any more. `events`: file to which every
+    verdict is appended as it falls. `failures`: folder for what is kept of failures. Both '' for none.
+    """
+
+    backends: tuple[str, ...]
+    options: Options = field(default_factory=Options)
+    selection: Selection = field(default_factory=Selection)
+    isolate: bool = False
+    seed: int | None = None
+    deadline: float | None = None
+    events: str = ""
+    failures: str = ""
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """The plan that `to_json` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+        data: dict[str, Any] = json.loads(text)
+        data["backends"] = tuple(data["backends"])
+        data["options"] = Options(**data["options"])
+        data["selection"] = Selection(**{name: tuple(values) for name, values in data["selection"].items()})
+        return Plan(**data)

@@ -1,0 +1,244 @@
+"""The pytest plugin: `pytest conformance --backend core` collects the cases as items and judges them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
+from acl_cts.backends.registry import open_backend
+from acl_cts.conformance.case import Case
+from acl_cts.conformance.events import Collected, EventFile, Judged, Supported, Trouble
+from acl_cts.conformance.failures import keep
+from acl_cts.conformance.generator import case_list_hash, cases
+from acl_cts.conformance.plan import Plan
+from acl_cts.conformance.runner import Outcome, Runner
+from acl_cts.conformance.selection import SelectionError
+from acl_cts.reports.files import ReportError
+from acl_cts.reports.results import RED, CaseResult
+from acl_cts.specs.judgement import Verdict
+from acl_cts.specs.loader import SpecError, load_spec
+from acl_cts.specs.model import Spec
+from acl_cts.specs.oracle import judge
+
+PLAN = pytest.StashKey[Plan]()
+BENCH = pytest.StashKey["Bench"]()
+GREY = frozenset({Verdict.NOT_RUN, Verdict.NOT_SUPPORTED, Verdict.INCONCLUSIVE})
+"""Verdicts that leave an item skipped when it has no others."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of a run without the front door."""
+    group = parser.getgroup("acl-cts", "conformance of the shared buffer and allocator descriptor APIs")
+    group.addoption(
+        "--backend", action="append", metavar="NAME", help="core, core:asan, simulator, acl, ... (default: core)"
+    )
+    group.addoption("--library", default="", metavar="PATH", help="library under test, for --backend acl")
+    group.addoption("--device", type=int, default=0, help="device number, for --backend acl")
+    group.addoption(
+        "--data-access", default="auto", choices=["auto", "direct", "copy"], help="how data areas are touched"
+    )
+    group.addoption("--executor", default="", metavar="PATH", help="prebuilt executor, where there is no compiler")
+    group.addoption("--call-timeout", type=float, default=5.0, metavar="SECONDS", help="time one call may take")
+    group.addoption("--acl-plan", default="", metavar="JSON", help="everything at once; given by `acl-cts run`")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the plan."""
+    text = config.getoption("--acl-plan")
+    config.stash[PLAN] = Plan.from_json(text) if text else _plan_of_options(config)
+    config.stash[BENCH] = Bench(config.stash[PLAN])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close the sessions."""
+    if BENCH in config.stash:
+        config.stash[BENCH].close()
+
+
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[pytest.Item] | None:
+    """Turn the one test function into an item for every group of cases."""
+    if name != "test_conformance" or not callable(obj):
+        return None
+    plan = collector.config.stash[PLAN]
+    try:
+        chosen = plan.selection.apply(everything()[1])
+    except (SelectionError, SpecError) as error:
+        raise pytest.UsageError(str(error)) from error
+    return [
+        ConformanceItem.from_parent(
+            collector, name=f"{name}[{backend}-{item}]", backend=backend, cases=tuple(group), body=obj
+        )
+        for backend in plan.backends
+        for item, group in by_item(chosen)
+    ]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle, when a seed asks for it."""
+    seed = config.stash[PLAN].seed
+    if seed is not None:
+        random.Random(seed).shuffle(items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tell the front door what is about to be judged. The controller of pytest-xdist collects nothing itself."""
+    config = session.config
+    if not session.items or config.getoption("collectonly"):
+        return
+    for backend in config.stash[PLAN].backends:
+        ids = (
+            case.id
+            for item in session.items
+            if isinstance(item, ConformanceItem) and item.backend == backend
+            for case in item.cases
+        )
+        config.stash[BENCH].send(Collected(backend, everything()[2], tuple(ids)))
+
+
+class ConformanceItem(pytest.Item):
+    """Cases that are judged together; red when one of them is."""
+
+    def __init__(
+        self, *, backend: str, cases: tuple[Case, ...], body: Callable[[Iterator[CaseResult]], None], **rest: Any
+    ) -> None:
+        super().__init__(**rest)
+        self.backend = backend
+        self.cases = cases
+        self.body = body
+
+    def runtest(self) -> None:
+        """Judge the cases, one after the other."""
+        self.body(self.config.stash[BENCH].judge(self.backend, self.cases))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The verdicts, without Python's way to them."""
+        if isinstance(excinfo.value, Red):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where pytest says it is."""
+        return self.path, None, self.name
+
+
+class Red(AssertionError):
+    """Cases that failed; the message names each with expected and observed."""
+
+
+def verdict_of(results: Iterable[CaseResult]) -> None:
+    """Raise Red when a result is red; skip when none was judged."""
+    listed = list(results)
+    red = [result for result in listed if result.verdict in RED]
+    if red:
+        raise Red("\n".join(line for result in red for line in _lines(result)))
+    if all(result.verdict in GREY for result in listed):
+        pytest.skip("; ".join(sorted({f"{result.verdict}: {result.reason}" for result in listed})))
+
+
+def _lines(result: CaseResult) -> Iterator[str]:
+    yield f"{result.verdict}: {result.id}"
+    if not result.discrepancies:
+        yield f"    {result.reason}"
+    for finding in result.discrepancies:
+        yield f"    {finding.clause} ({finding.strength}), {finding.function}, step {finding.step}"
+        yield f"        expected: {finding.expected}"
+        yield f"        observed: {finding.observed}"
+
+
+@dataclass(slots=True)
+class Bench:
+    """What one pytest process works with: a session and a runner per backend, opened when first used."""
+
+    plan: Plan
+    _runners: dict[str, Runner] = field(default_factory=dict)
+    _sessions: list[Session] = field(default_factory=list)
+    _events: EventFile | None = None
+
+    def judge(self, backend: str, chosen: tuple[Case, ...]) -> Iterator[CaseResult]:
+        """The result of each case, told and kept before it is handed on."""
+        runner = self._runner(backend)
+        for case in chosen:
+            outcome = runner.judge(case)
+            result = outcome.result
+            if self.plan.failures and result.verdict in RED:
+                result = replace(result, files=self._keep(case, outcome, runner.spec))
+            self.send(Judged(backend, result))
+            yield result
+
+    def send(self, event: Collected | Supported | Judged | Trouble) -> None:
+        """Tell the front door, if there is one."""
+        if not self.plan.events:
+            return
+        if self._events is None:
+            self._events = EventFile(self.plan.events)
+        self._events.send(event)
+
+    def close(self) -> None:
+        """Close sessions and events."""
+        for session in self._sessions:
+            session.close()
+        self._sessions.clear()
+        self._runners.clear()
+        if self._events is not None:
+            self._events.close()
+            self._events = None
+
+    def _runner(self, backend: str) -> Runner:
+        if backend not in self._runners:
+            try:
+                session = open_backend(backend, self.plan.options)
+                self._sessions.append(session)
+                runner = Runner(everything()[0], session, judge, self.plan.isolate, self.plan.deadline)
+                self.send(Supported(backend, tuple(runner.support.values())))
+            except (BackendError, HarnessError) as error:
+                self._give_up(error)
+            self._runners[backend] = runner
+        return self._runners[backend]
+
+    def _keep(self, case: Case, outcome: Outcome, spec: Spec) -> str:
+        try:
+            return keep(Path(self.plan.failures), case, outcome, spec)
+        except ReportError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> NoReturn:
+        usage = isinstance(error, BackendError)
+        self.send(Trouble(str(error), usage))
+        pytest.exit(str(error), returncode=2 if usage else 3)
+
+
+@cache
+def everything() -> tuple[Spec, tuple[Case, ...], str]:
+    """Tables, cases and the hash of the case list, once a process."""
+    spec = load_spec()
+    generated = cases(spec)
+    return spec, generated, case_list_hash(generated)
+
+
+def by_item(chosen: Iterable[Case]) -> Iterator[tuple[str, list[Case]]]:
+    """Cases by the item that they share, items in the order of their first case."""
+    groups: dict[str, list[Case]] = {}
+    for case in chosen:
+        groups.setdefault(case.item or case.id, []).append(case)
+    yield from groups.items()
+
+
+def _plan_of_options(config: pytest.Config) -> Plan:
+    asked = config.getoption("--backend") or ["core"]
+    return Plan(
+        backends=tuple(asked),
+        options=Options(
+            library=config.getoption("--library"),
+            device=config.getoption("--device"),
+            data_access=config.getoption("--data-access"),
+            executor=config.getoption("--executor"),
+            call_timeout=config.getoption("--call-timeout"),
+        ),
+    )

@@ -1,0 +1,149 @@
+"""The runner: gives every case exactly one verdict, whatever the library does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from acl_cts.backends.backend import BackendError, HarnessError, Session
+from acl_cts.conformance.attempt import Attempt
+from acl_cts.conformance.budget import Budget
+from acl_cts.conformance.case import Case
+from acl_cts.conformance.confirm import Confirmed, Confirmer
+from acl_cts.conformance.gate import Settled, barred, declared
+from acl_cts.conformance.support import SupportProbe
+from acl_cts.conformance.worker import Executed, Worker
+from acl_cts.reports.results import CaseResult, Cause, FunctionSupport
+from acl_cts.specs.judgement import Judgement, Verdict
+from acl_cts.specs.model import Spec
+from acl_cts.specs.program import Program
+from acl_cts.specs.trace import Trace
+
+PATIENCE = 3
+"""Harness errors in a row after which the machinery counts as broken and nothing is executed any more."""
+
+Judge = Callable[[Spec, Program, Trace], Judgement]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A case's result with what a failure folder keeps: the trace that it rests on and, when it needed them, the
+    programs that must go before it."""
+
+    result: CaseResult
+    trace: Trace | None = None
+    history: tuple[Executed, ...] = ()
+
+
+@dataclass(slots=True)
+class Runner:
+    """Judges cases on one session.
+
+    `isolate`: each case in a process of its own. `deadline`: reading of the monotonic clock, None for no limit.
+    """
+
+    spec: Spec
+    session: Session
+    oracle: Judge
+    isolate: bool = False
+    deadline: float | None = None
+    budget: Budget = field(default_factory=Budget)
+    _worker: Worker = field(init=False)
+    _confirmer: Confirmer = field(init=False)
+    _support: dict[str, FunctionSupport] = field(default_factory=dict)
+    _errors: int = 0
+    _lost: str = ""
+
+    def __post_init__(self) -> None:
+        self._worker = Worker(self.session)
+        self._confirmer = Confirmer(self._worker, self._try, self._expired)
+
+    @property
+    def support(self) -> Mapping[str, FunctionSupport]:
+        """Support of every function; the first use asks the library. Raises HarnessError or BackendError."""
+        if not self._support:
+            probe = SupportProbe(self.spec, self._probe, self.session.missing, self.session.capabilities)
+            self._support = probe.table()
+        return self._support
+
+    def judge(self, case: Case) -> Outcome:
+        """The one verdict of `case`. Never raises for what the library or the machinery does."""
+        started = time.perf_counter()
+        settled = declared(case, self.session.capabilities) or self._over()
+        if settled is not None:
+            return self._settle(case, settled, started)
+        try:
+            settled = barred(case, self.support, self.budget)
+            outcome = self._settle(case, settled, started) if settled else self._execute(case, started)
+        except BackendError as error:
+            self._lost = f"the backend was lost: {error}"
+            return self._settle(case, Settled(Verdict.NOT_RUN, self._lost, Cause.BACKEND_LOST), started)
+        except HarnessError as error:
+            self._errors += 1
+            return self._settle(case, Settled(Verdict.ERROR, str(error)), started)
+        if outcome.result.attempts:
+            self._errors = 0
+        return outcome
+
+    def _over(self) -> Settled | None:
+        """The verdict of all that is still to come, once nothing is executed any more."""
+        if self._lost:
+            return Settled(Verdict.NOT_RUN, self._lost, Cause.BACKEND_LOST)
+        if self._expired():
+            return Settled(Verdict.NOT_RUN, "the time limit was reached", Cause.TIME_LIMIT)
+        if self._errors >= PATIENCE:
+            return Settled(Verdict.ERROR, f"not executed: the suite's own machinery failed {PATIENCE} times in a row")
+        return None
+
+    def _execute(self, case: Case, started: float) -> Outcome:
+        first = self._try(case)
+        confirmed = self._confirmer.confirm(case, first) if first.failing else Confirmed(first)
+        attempt, judgement = confirmed.attempt, confirmed.attempt.judgement
+        verdict = Verdict.FLAKY if confirmed.flaky else judgement.verdict
+        reason = f"{attempt.reason} ({confirmed.flaky})" if confirmed.flaky else attempt.reason
+        result = CaseResult(
+            id=case.id,
+            verdict=verdict,
+            reason=reason,
+            cause=Cause.CAPABILITY if verdict is Verdict.NOT_RUN else Cause.NONE,
+            clauses=tuple(sorted(case.clauses)),
+            functions=tuple(sorted(case.functions)),
+            discrepancies=judgement.discrepancies,
+            blocked=judgement.blocked,
+            notes=judgement.notes,
+            observations=judgement.observations,
+            held=tuple(sorted(judgement.held)),
+            succeeded=tuple(sorted(judgement.succeeded)),
+            granted=judgement.granted,
+            breach=attempt.breach,
+            duration=time.perf_counter() - started,
+            attempts=1 + confirmed.attempts,
+        )
+        return Outcome(result, attempt.trace, confirmed.history)
+
+    def _try(self, case: Case) -> Attempt:
+        trace = self._worker.run(case.id, case.program, solo=case.solo or self.isolate, leaves=case.leaves)
+        attempt = Attempt(trace, self.oracle(self.spec, case.program, trace))
+        self.budget.charge(trace, attempt.clause)
+        return attempt
+
+    def _probe(self, program: Program) -> Trace:
+        trace = self._worker.run("support probe", program)
+        self.budget.charge(trace)
+        return trace
+
+    def _expired(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def _settle(self, case: Case, settled: Settled, started: float) -> Outcome:
+        result = CaseResult(
+            id=case.id,
+            verdict=settled.verdict,
+            reason=settled.reason,
+            cause=settled.cause,
+            clauses=tuple(sorted(case.clauses)),
+            functions=tuple(sorted(case.functions)),
+            duration=time.perf_counter() - started,
+        )
+        return Outcome(result)

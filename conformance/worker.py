@@ -1,0 +1,66 @@
+"""The worker behind a session, with its memory: which programs it has executed since it was started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from acl_cts.backends.backend import Session
+from acl_cts.specs.program import Program
+from acl_cts.specs.trace import End, Trace
+
+LEFTOVERS = 200
+"""Programs that leave objects behind, after which the worker is replaced."""
+
+DEADLY = frozenset({End.CRASH, End.EXIT, End.TIMEOUT})
+"""Endings after which the worker is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """One program of a worker's history, with the id of its case."""
+
+    id: str
+    program: Program
+
+
+@dataclass(slots=True)
+class Worker:
+    """Runs programs on one session and remembers them."""
+
+    session: Session
+    _history: list[Executed] = field(default_factory=list)
+    _startups: int = 0
+    _leftovers: int = 0
+    _past: list[Executed] = field(default_factory=list)
+    _before: int = 0
+
+    @property
+    def past(self) -> Sequence[Executed]:
+        """What the same worker had executed before the last program."""
+        return tuple(self._past[: self._before])
+
+    def run(self, id: str, program: Program, *, solo: bool = False, leaves: int = 0) -> Trace:
+        """Execute `program`. Raises HarnessError or BackendError from the session."""
+        if solo:
+            self._past, self._before = [], 0
+            return self.session.run(program, solo=True)
+        if self._leftovers >= LEFTOVERS:
+            self.restart()
+        trace = self.session.run(program)
+        died = trace.ending.kind in DEADLY
+        if self.session.startups != self._startups and not died:
+            self._history, self._leftovers = [], 0
+        self._startups = self.session.startups
+        self._before = len(self._history)
+        self._past = self._history
+        self._history.append(Executed(id, program))
+        self._leftovers += bool(leaves)
+        if died:
+            self._history, self._leftovers = [], 0
+        return trace
+
+    def restart(self) -> None:
+        """Replace the worker by a new one."""
+        self.session.restart()
+        self._history, self._leftovers = [], 0

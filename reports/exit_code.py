@@ -1,0 +1,109 @@
+"""Exit codes: what a finished run means for the one who called it, from its results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport, Held, Results, Support
+from acl_cts.specs.judgement import Strength, Verdict
+
+SIZED = "aclrtAllocBuf"
+"""The function that must be seen granting a large area before a run counts as complete."""
+
+FLOOR = 64 * 1024
+"""Bytes above which one area must have been granted."""
+
+ALWAYS = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.LEAK, Verdict.FLAKY})
+"""Verdicts that no `--fail-on` takes out of account."""
+
+DISCREPANCY = frozenset({Strength.EXPLICIT, Strength.OBLIGATION, Strength.IMPLIED})
+"""Strengths that `--fail-on` can name; all of them by default."""
+
+
+class ExitCode(IntEnum):
+    """The only exit codes of `acl-cts` that are a contract."""
+
+    AS_EXPECTED = 0
+    DISCREPANCY = 1
+    USAGE = 2
+    HARNESS = 3
+    INCOMPLETE = 4
+    STALE = 5
+    INTERRUPTED = 130
+
+
+PRECEDENCE = (
+    ExitCode.INTERRUPTED,
+    ExitCode.USAGE,
+    ExitCode.HARNESS,
+    ExitCode.DISCREPANCY,
+    ExitCode.INCOMPLETE,
+    ExitCode.STALE,
+)
+"""Which code is returned when several hold."""
+
+
+def counts(case: CaseResult, fail_on: frozenset[Strength]) -> bool:
+    """Whether `case` is a discrepancy for somebody who fails on the strengths `fail_on`."""
+    if case.verdict in ALWAYS or case.breach:
+        return True
+    if case.verdict in (Verdict.FAIL, Verdict.BLOCKED):
+        return not case.discrepancies or any(finding.strength in fail_on for finding in case.discrepancies)
+    return False
+
+
+def holding(results: Results, fail_on: frozenset[Strength] = DISCREPANCY) -> tuple[Held, ...]:
+    """Every exit code that holds for `results`, each with its reasons, in order of precedence."""
+    found: list[Held] = [] if results.finished else [Held(ExitCode.INTERRUPTED, "interrupted; the results are partial")]
+    for run in results.runs:
+        found.extend(Held(code, f"{run.backend}: {reason}") for code, reason in _of_run(run, results.filtered, fail_on))
+    return tuple(sorted(found, key=lambda held: PRECEDENCE.index(ExitCode(held.code))))
+
+
+def final(holds: tuple[Held, ...]) -> int:
+    """The code to return."""
+    return holds[0].code if holds else int(ExitCode.AS_EXPECTED)
+
+
+def _of_run(run: BackendRun, filtered: bool, fail_on: frozenset[Strength]) -> Iterator[tuple[ExitCode, str]]:
+    errors = sum(case.verdict is Verdict.ERROR for case in run.cases)
+    if run.trouble or errors:
+        yield ExitCode.HARNESS, run.trouble or f"{errors} cases met a fault of the suite itself"
+    accused = sum(counts(case, fail_on) for case in run.cases)
+    if accused:
+        yield ExitCode.DISCREPANCY, f"{accused} cases do not agree with the documents"
+    yield from ((ExitCode.INCOMPLETE, reason) for reason in incomplete(run, filtered))
+
+
+def incomplete(run: BackendRun, filtered: bool) -> Iterator[str]:
+    """Every reason why something selected was not judged."""
+    for cause in Cause:
+        number = sum(case.verdict is Verdict.NOT_RUN and case.cause is cause for case in run.cases)
+        if number and not cause.declared and cause is not Cause.INTERRUPTED:
+            yield f"{number} cases not run ({cause or 'no reason given'})"
+    selected = {function for case in run.cases for function in case.functions}
+    succeeded = {function for case in run.cases for function in case.succeeded}
+    for entry in run.support:
+        if entry.function in selected and not entry.auxiliary:
+            yield from _of_function(entry, succeeded, filtered)
+    yield from _of_sizes(run, selected, filtered)
+
+
+def _of_function(entry: FunctionSupport, succeeded: set[str], filtered: bool) -> Iterator[str]:
+    if entry.state is Support.NOT_SUPPORTED:
+        if not entry.reserved:
+            yield f"{entry.function} is not supported ({entry.reason})"
+    elif not filtered and entry.function not in succeeded:
+        why = f" ({entry.reason})" if entry.reason else ""
+        yield f"{entry.function}: no call that must succeed was judged and succeeded{why}"
+
+
+def _of_sizes(run: BackendRun, selected: set[str], filtered: bool) -> Iterator[str]:
+    """Without one large area, all that was judged above the floor may have been resources."""
+    supported = {entry.function for entry in run.support if entry.state is Support.SUPPORTED}
+    if SIZED not in supported or SIZED not in selected or run.granted > FLOOR:
+        return
+    # A filtered run may hold small areas only; there the rule speaks when a case was left inconclusive.
+    if not filtered or any(case.verdict is Verdict.INCONCLUSIVE for case in run.cases):
+        yield f"no {SIZED} above {FLOOR // 1024} KiB succeeded (largest granted: {run.granted} bytes)"

@@ -1,0 +1,59 @@
+"""Files of a report: each is written under a temporary name and renamed, so nobody ever reads half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+class ReportError(Exception):
+    """A report cannot be written or read. The message is one line: what, where, what to do."""
+
+
+def make_folder(folder: Path) -> None:
+    """Create `folder` and what leads to it, and make sure that it takes files. Raises ReportError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=".probe-")
+        os.close(handle)
+        os.unlink(name)
+    except OSError as error:
+        raise ReportError(f"{folder}: cannot write here ({error.strerror}); choose another --out") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` as UTF-8 to `path`, wholly or not at all. Raises ReportError."""
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write `data` to `path`, wholly or not at all. Raises ReportError."""
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise ReportError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write `data` as indented JSON in UTF-8. Raises ReportError."""
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """What the JSON file `path` holds. Raises ReportError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise ReportError(f"{path}: is not JSON ({error})") from error

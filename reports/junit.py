@@ -1,0 +1,64 @@
+"""JUnit XML: one test case for every case of a run, for the dashboards that read nothing else."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from acl_cts.reports.exit_code import counts
+from acl_cts.reports.results import BackendRun, CaseResult, Results
+from acl_cts.specs.judgement import Strength, Verdict
+
+SKIPPED = frozenset({Verdict.NOT_SUPPORTED, Verdict.NOT_RUN, Verdict.INCONCLUSIVE})
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, not even escaped."""
+
+
+def junit(results: Results, fail_on: frozenset[Strength]) -> str:
+    """The XML document. A suite per backend."""
+    root = ElementTree.Element("testsuites", name="acl-cts")
+    for run in results.runs:
+        root.append(_suite(run, results.started, fail_on))
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> ElementTree.Element:
+    failures = sum(counts(case, fail_on) for case in run.cases)
+    errors = sum(case.verdict is Verdict.ERROR for case in run.cases)
+    skipped = sum(case.verdict in SKIPPED for case in run.cases)
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"acl-cts.{run.backend}",
+        tests=str(len(run.cases)),
+        failures=str(failures),
+        errors=str(errors),
+        skipped=str(skipped),
+        time=f"{run.duration:.3f}",
+        timestamp=started,
+    )
+    for case in run.cases:
+        suite.append(_case(run.backend, case, counts(case, fail_on)))
+    return suite
+
+
+def _case(backend: str, case: CaseResult, failed: bool) -> ElementTree.Element:
+    group, _, name = case.id.rpartition("/")
+    element = ElementTree.Element(
+        "testcase", classname=f"{backend}.{group.replace('/', '.')}", name=name, time=f"{case.duration:.6f}"
+    )
+    if case.verdict is Verdict.ERROR:
+        kind = "error"
+    elif failed:
+        kind = "failure"
+    elif case.verdict in SKIPPED:
+        kind = "skipped"
+    else:
+        return element
+    child = ElementTree.SubElement(element, kind, message=_clean(f"{case.verdict}: {case.reason}"), type=case.verdict)
+    lines = [f"{f.clause} ({f.strength}): expected {f.expected}; observed {f.observed}" for f in case.discrepancies]
+    child.text = _clean("\n".join(lines))
+    return element
+
+
+def _clean(text: str) -> str:
+    return FORBIDDEN.sub("?", text)

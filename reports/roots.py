@@ -1,0 +1,39 @@
+"""Roots: failing cases of one backend that share a cause, told apart by clause, function and verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acl_cts.reports.exit_code import counts
+from acl_cts.reports.results import BackendRun, CaseResult
+from acl_cts.specs.judgement import Finding, Strength, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Cases with one cause, the shortest to tell first. `clause` is '' when no clause is accused."""
+
+    verdict: Verdict
+    clause: str
+    function: str
+    cases: tuple[CaseResult, ...]
+
+    @property
+    def headline(self) -> Finding | None:
+        """The discrepancy that the first case shows."""
+        found = self.cases[0].discrepancies
+        return found[0] if found else None
+
+
+def roots(run: BackendRun, fail_on: frozenset[Strength]) -> tuple[Root, ...]:
+    """Roots of `run` in the order of their first case; errors of the suite and blocked cases last."""
+    groups: dict[tuple[Verdict, str, str], list[CaseResult]] = {}
+    for case in run.cases:
+        if not counts(case, fail_on) and case.verdict is not Verdict.ERROR:
+            continue
+        headline = case.discrepancies[0] if case.discrepancies else None
+        told = (headline.clause, headline.function) if headline else ("", case.reason)
+        groups.setdefault((case.verdict, *told), []).append(case)
+    found = [Root(verdict, clause, function, tuple(cases)) for (verdict, clause, function), cases in groups.items()]
+    late = (Verdict.BLOCKED, Verdict.ERROR)
+    return tuple(sorted(found, key=lambda root: root.verdict in late))

@@ -1,0 +1,161 @@
+"""The summary of a run: what a person reads first, on the terminal and in summary.txt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from acl_cts.reports.clause_text import ClauseText
+from acl_cts.reports.results import BackendRun, CaseResult, Results, Support
+from acl_cts.reports.roots import Root, roots
+from acl_cts.specs.judgement import Strength, Verdict
+
+DETAILED = 3
+"""Failures of one backend that are told in full; with more, the summary would not fit a screen or two."""
+
+LISTED = 8
+"""Further failures of one backend that get a line each."""
+
+PROGRAM_LINES = 5
+"""Lines of a program that are shown."""
+
+WIDTH = 116
+"""Columns after which a line is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Renders results. `program` gives the text of a failing case's program, `command` what reproduces it."""
+
+    results: Results
+    clauses: Mapping[str, ClauseText]
+    fail_on: frozenset[Strength]
+    program: Callable[[CaseResult], str]
+    command: Callable[[BackendRun, CaseResult], str]
+    files: Callable[[CaseResult], str] = field(default=lambda case: case.files)
+
+    def text(self) -> str:
+        """The whole summary, ending in a newline."""
+        return "\n".join(line.rstrip() for line in self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        results = self.results
+        seed = "" if results.seed is None else f" · shuffled with seed {results.seed}"
+        part = " · a selection" if results.filtered else ""
+        yield f"acl-cts {results.version} · tables {results.spec[:12]}{part}{seed}"
+        for run in results.runs:
+            yield ""
+            yield from self._run(run)
+        for run in results.runs:
+            yield from self._failures(run)
+        yield ""
+        for held in results.holds[:6]:
+            yield _cut(f"[{held.code}] {held.reason.splitlines()[0]}")
+        if len(results.holds) > 6:
+            yield f"    and {len(results.holds) - 6} more reasons: see results.json"
+        yield f"exit code {results.code}: {MEANING[results.code]}"
+
+    def _run(self, run: BackendRun) -> Iterator[str]:
+        totals = " · ".join(f"{number} {verdict}" for verdict, number in run.totals.items() if number)
+        yield f"{run.backend}: {len(run.cases)} cases in {run.duration:.1f} s: {totals or 'none'}"
+        identity = run.identity
+        if identity.get("library"):
+            yield f"  library           {identity['library']}  sha256 {str(identity.get('sha256', ''))[:16]}"
+        yield "  discrepancies     " + " · ".join(f"{number} {name}" for name, number in run.by_strength.items())
+        notes = sum(len(case.notes) for case in run.cases) + len(run.notes)
+        observed = sum(len(case.observations) for case in run.cases)
+        points = len({observation.clause for case in run.cases for observation in case.observations})
+        yield f"  notes             {notes}; {observed} answers at {points} open points"
+        yield from self._support(run)
+        yield f"  largest area      {_size(run.granted)}"
+        for reason, number in _reasons(run)[:4]:
+            yield _cut(f"  not judged        {number} × {reason}")
+        for note in run.notes[:2]:
+            answers = ", ".join(f"{answer} ({number}×)" for answer, number, _ in note.answers)
+            yield _cut(f"  note              {note.clause}: {answers}")
+
+    def _support(self, run: BackendRun) -> Iterator[str]:
+        lacking = [entry for entry in run.support if entry.state is Support.NOT_SUPPORTED and not entry.auxiliary]
+        if not lacking:
+            return
+        for family in dict.fromkeys(entry.family for entry in lacking):
+            names = [entry.function for entry in lacking if entry.family == family]
+            whole = sum(entry.family == family and not entry.auxiliary for entry in run.support)
+            reserved = ", reserved by the documents" if any(e.reserved for e in lacking if e.family == family) else ""
+            told = "all functions" if len(names) == whole else ", ".join(names)
+            yield _cut(f"  not supported     {family} ({len(names)} of {whole}{reserved}): {told}")
+
+    def _failures(self, run: BackendRun) -> Iterator[str]:
+        found = roots(run, self.fail_on)
+        if not found:
+            return
+        yield ""
+        yield f"{run.backend}: failures by root cause"
+        for number, root in enumerate(found[:DETAILED], 1):
+            yield from self._detail(number, run, root)
+        for number, root in enumerate(found[DETAILED : DETAILED + LISTED], DETAILED + 1):
+            yield _cut(f"{number}. {_title(root)}  e.g. {root.cases[0].id}")
+        rest = len(found) - DETAILED - LISTED
+        if rest > 0:
+            yield f"and {rest} more root causes: see results.json"
+
+    def _detail(self, number: int, run: BackendRun, root: Root) -> Iterator[str]:
+        case, headline = root.cases[0], root.headline
+        yield _cut(f"{number}. {_title(root)}")
+        yield f"   case       {case.id}"
+        if headline is not None:
+            yield _cut(f"   expected   {headline.expected}")
+            yield _cut(f"   observed   {headline.observed}")
+            clause = self.clauses.get(headline.clause)
+            if clause is not None:
+                yield _cut(f"   documents  {clause.text} ({clause.source})")
+        if case.reason and (headline is None or case.verdict is Verdict.FLAKY):
+            yield _cut(f"   reason     {case.reason.splitlines()[0]}")
+        program = self.program(case).splitlines()
+        for line in program[:PROGRAM_LINES]:
+            yield _cut(f"   |  {line}")
+        if len(program) > PROGRAM_LINES:
+            yield f"   |  ... {len(program) - PROGRAM_LINES} more lines"
+        if case.files:
+            yield f"   files      {self.files(case)}"
+            yield f"   reproduce  {self.command(run, case)}"
+
+
+MEANING = {
+    0: "as expected",
+    1: "the library does not keep to the documents",
+    2: "usage or bad input",
+    3: "the suite itself failed; the results cannot be relied on",
+    4: "incomplete: something selected was not judged",
+    5: "an expectation is out of date",
+    130: "interrupted",
+}
+"""What each exit code says."""
+
+
+def _title(root: Root) -> str:
+    many = f"{len(root.cases)} cases" if len(root.cases) > 1 else "1 case"
+    if root.headline is None:
+        return f"{root.verdict}: {root.cases[0].reason.splitlines()[0] if root.cases[0].reason else ''} ({many})"
+    return f"{root.verdict}: {root.clause} ({root.headline.strength}), {root.function}, {many}"
+
+
+def _reasons(run: BackendRun) -> list[tuple[str, int]]:
+    """Why cases were not run or inconclusive, most frequent first."""
+    counted: dict[str, int] = {}
+    for case in run.cases:
+        if case.verdict in (Verdict.NOT_RUN, Verdict.INCONCLUSIVE):
+            reason = f"{case.verdict}: {case.reason}"
+            counted[reason] = counted.get(reason, 0) + 1
+    return sorted(counted.items(), key=lambda pair: -pair[1])
+
+
+def _size(number: int) -> str:
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if number >= factor:
+            return f"{number / factor:.6g} {unit} ({number} bytes)"
+    return f"{number} bytes" if number else "none granted"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
