@@ -1,0 +1,536 @@
+"""Reads the tables: YAML checked by schema.json, then by meaning, into a `Spec`. Every error names file, line and clause."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from acl_cts.specs import expressions as ex
+from acl_cts.specs.interface import CallbackType, Interface, Kind, Locates, Param, Signature
+from acl_cts.specs.judgement import Strength
+from acl_cts.specs.model import (
+    Clause,
+    DocumentDefect,
+    Family,
+    Floor,
+    Function,
+    HandleKind,
+    Limit,
+    RegionKind,
+    Source,
+    Spec,
+    Takes,
+)
+from acl_cts.specs.program import Call, Program, Statement, Value
+from acl_cts.specs.program_text import ProgramError, parse_program
+
+FOLDER = Path(__file__).parent
+ERRORS = "errors.yaml"
+
+_INTEGERS: Mapping[str, int] = {"size_t": 64, "uint64_t": 64, "int64_t": 64, "uint32_t": 32, "int32_t": 32, "int": 32}
+
+
+class SpecError(ValueError):
+    """A table is wrong. The message names file, line and, where there is one, the clause."""
+
+
+class _Located(dict[Any, Any]):
+    """A mapping that remembers the line where it starts and the lines of its keys."""
+
+    line: int = 0
+    lines: dict[Any, int]
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML, with lines, refusing a key given twice."""
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> Iterator[_Located]:
+    made = _Located()
+    made.line = node.start_mark.line + 1
+    made.lines = {}
+    yield made
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        if not isinstance(key, str | int):
+            raise yaml.MarkedYAMLError(problem=f"{key!r} is not a key", problem_mark=key_node.start_mark)
+        if key in made:
+            raise yaml.MarkedYAMLError(problem=f"{key!r} is given twice", problem_mark=key_node.start_mark)
+        made.lines[key] = key_node.start_mark.line + 1
+        made[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+
+
+_BOOL = "tag:yaml.org,2002:bool"
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in pairs if tag != _BOOL]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(_BOOL, re.compile("^(?:true|false)$"), list("tf"))  # `on` is a key here, not a truth value
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """One file and its content."""
+
+    path: Path
+    data: _Located
+
+    def error(self, line: int, what: str, clause: str = "") -> SpecError:
+        place = f"{self.path.name}:{line}"
+        return SpecError(f"{place}: {clause + ': ' if clause else ''}{what}")
+
+
+@functools.cache
+def load_spec(folder: Path = FOLDER) -> Spec:
+    """All tables of `folder`: errors.yaml and one file a family. Raises SpecError."""
+    try:
+        paths = sorted(p for p in folder.glob("*.yaml") if p.name != ERRORS)
+        common = _read(folder / ERRORS)
+        tables = [_read(path) for path in paths]
+    except OSError as error:
+        raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    if not tables:
+        raise SpecError(f"{folder}: no table of a family (*.yaml) there")
+    return _Builder(common, tables).spec()
+
+
+def _read(path: Path) -> _Table:
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise SpecError(f"{path.name}:{mark.line + 1 if mark else 1}: not valid YAML: {error.problem}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise SpecError(f"{path.name}:1: not valid YAML: {str(error).splitlines()[0]}") from None
+    if not isinstance(data, _Located):
+        raise SpecError(f"{path.name}:1: a table is a mapping")
+    table = _Table(path, data)
+    _check_schema(table)
+    return table
+
+
+@functools.cache
+def _validator() -> Any:
+    schema = json.loads((FOLDER / "schema.json").read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _check_schema(table: _Table) -> None:
+    plain = _plain(table.data)
+    errors = sorted(_validator().iter_errors(plain), key=lambda e: (len(e.absolute_path), str(e.absolute_path)))
+    if errors:
+        worst = jsonschema.exceptions.best_match(errors)
+        line, clause = _place(table.data, list(worst.absolute_path))
+        raise table.error(line, f"{worst.message[:200]} (at {'/'.join(map(str, worst.absolute_path)) or 'top'})", clause)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _place(data: Any, path: list[Any]) -> tuple[int, str]:
+    line, clause = 1, ""
+    for key in path:
+        if isinstance(data, _Located):
+            key = key if key in data else int(key) if str(key).isdigit() and int(key) in data else key
+            line = data.lines.get(key, line)
+            data = data.get(key)
+        elif isinstance(data, list):
+            data = data[key]
+            line = data.line if isinstance(data, _Located) else line
+        if isinstance(data, _Located) and isinstance(data.get("id"), str):
+            clause = data["id"]
+    return line, clause
+
+
+class _Builder:
+    """Builds the Spec in the order in which names become known: types, limits, state, functions, clauses."""
+
+    def __init__(self, common: _Table, tables: list[_Table]) -> None:
+        self.common = common
+        self.tables = tables
+        self.clauses: dict[str, Clause] = {}
+        self.kind_fields: dict[str, dict[str, str]] = {}
+        self.collections: dict[str, tuple[str, str, Mapping[str, str]]] = {}
+        self.limits: dict[str, Limit] = {}
+        self.ctypes: dict[str, str] = {}
+        self.callbacks: dict[str, CallbackType] = {}
+
+    def spec(self) -> Spec:
+        for table in self.tables:
+            for key in ("family", "status", "title", "functions"):
+                if key not in table.data:
+                    raise table.error(1, f"a family's table needs {key!r}")
+        for table in self.tables:
+            self._types(table)
+        for table in self.tables:
+            self._limits(table)
+        functions: dict[str, Function] = {}
+        for table in self.tables:
+            for name, data in table.data["functions"].items():
+                if name in functions:
+                    raise table.error(table.data["functions"].lines[name], f"function {name} is described twice")
+                functions[name] = self._function(table, name, data)
+        self._common_clauses()
+        kinds = {name: kind for table in self.tables for name, kind in self._kinds(table).items()}
+        spec = self._assemble(functions, kinds)
+        _check_references(spec, self.tables)
+        return spec
+
+    # -- types, limits, state
+
+    def _types(self, table: _Table) -> None:
+        for name, data in table.data.get("callbacks", {}).items():
+            self.callbacks[name] = CallbackType(name, data["returns"], tuple((c, p) for c, p in data["params"]))
+        for name, data in table.data.get("handles", {}).items():
+            if name in self.kind_fields or name in ex.FUNCTIONS:
+                raise table.error(data.line, f"the name {name!r} is taken")
+            self.kind_fields[name] = dict(data["fields"])
+            if "ctype" in data:
+                self.ctypes[data["ctype"]] = name
+        for name, data in table.data.get("state", {}).items():
+            self.kind_fields[data["record"]] = dict(data["fields"])
+            self.collections[name] = (data["key"], data["record"], dict(data["fields"]))
+        for name, data in (*table.data.get("handles", {}).items(), *table.data.get("state", {}).items()):
+            for label, text in data["fields"].items():
+                self._field_type(table, data["fields"].lines[label], f"{name}.{label}", text)
+
+    def _field_type(self, table: _Table, line: int, where: str, text: str) -> str:
+        words = text.split()
+        plain = {"int": ex.INT, "bool": ex.BOOL, "pointer": ex.POINTER, "bytes": ex.BYTES}
+        if len(words) == 1:
+            if text in plain:
+                return plain[text]
+            if any(text in t.data.get("handles", {}) for t in self.tables):
+                return "obj:" + text
+        elif len(words) == 2 and words[1] in ("set", "list") and (words[1] == "list" or words[0] in ("int", "pointer")):
+            return f"{words[1]}:{words[0]}"
+        raise table.error(line, f"{where}: unknown type {text!r}")
+
+    def _typed_kinds(self) -> dict[str, dict[str, str]]:
+        return {
+            kind: {name: self._field_type(self.tables[0], 1, name, text) for name, text in fields.items()}
+            for kind, fields in self.kind_fields.items()
+        }
+
+    def _limits(self, table: _Table) -> None:
+        for name, data in table.data.get("limits", {}).items():
+            readings = data.get("readings") or ({"value": data["value"]} if "value" in data else {})
+            source = self._source(table, data, "limits")
+            self.limits[name] = Limit(
+                name, table.data["family"], dict(readings), data["unit"], source, data.get("text", ""), data.get("relative", "")
+            )
+
+    def _limit_values(self) -> dict[str, int]:
+        values: dict[str, int] = {}
+        for name, limit in self.limits.items():
+            if len(limit.readings) == 1:
+                values[name] = limit.max
+            elif limit.readings:
+                values[name + ".max"], values[name + ".min"] = limit.max, limit.min
+        return values
+
+    def _source(self, table: _Table, data: _Located, function: str, document: str = "") -> Source:
+        name = data.get("document") or document or table.data["document"]
+        if name not in table.data["documents"]:
+            raise table.error(data.line, f"unknown document {name!r}", data.get("id", ""))
+        section = data.get("section", "")
+        if function.startswith("acl") and not section.startswith(function) and "acl" not in section:
+            section = f"{function}, {section}" if section else function
+        return Source(name, section or function, table.data["documents"][name]["edition"])
+
+    # -- functions
+
+    def _function(self, table: _Table, name: str, data: _Located) -> Function:
+        params = tuple(self._param(table, name, p) for p in data["params"])
+        returns = data.get("returns")
+        creates = {p["name"]: p["creates"] for p in data["params"] if "creates" in p}
+        if returns:
+            creates["ret"] = returns["creates"]
+        scope = self._scope(params, creates)
+        guarded = functools.partial(self._parse, table)
+        aliases = {
+            p["name"]: guarded(ex.parse_expression, p["alias"], scope, p.line, name)
+            for p in data["params"]
+            if "alias" in p
+        }
+        principal = "return" if returns else next((p for p in (*creates, *aliases)), "")
+        located = data.get("locates")
+        signature = Signature(
+            name,
+            Kind.HANDLE if returns else Kind.CODE,
+            returns["ctype"] if returns else self.common.data["ctype"],
+            params,
+            principal,
+            Locates(located["handle"], located["base"], located["size"]) if located else None,
+            table.data["family"],
+            data.get("auxiliary", False),
+        )
+        clauses = tuple(self._clause(table, name, scope, c, data.get("document", "")) for c in data["clauses"])
+        takes = data.get("takes")
+        simplest = data["simplest"] if isinstance(data["simplest"], list) else [data["simplest"]]
+        line = data.lines["simplest"]
+        typical = {p["name"]: self._value(table, p, p["typical"]) for p in data["params"] if "typical" in p}
+        setups = {p["name"]: self._program(table, p.line, p["setup"]).body for p in data["params"] if "setup" in p}
+        return Function(
+            name=name,
+            family=table.data["family"],
+            summary=data["summary"],
+            signature=signature,
+            clauses=clauses,
+            effect_text=data["effect"],
+            effect=guarded(ex.parse_effect, data["effect"], scope, data.lines["effect"], name),
+            creates=creates,
+            aliases=aliases,
+            invokes={p["name"]: p["invoke"] for p in data["params"] if "invoke" in p},
+            takes=Takes(takes["objects"], takes.get("bytes", "")) if takes else None,
+            simplest=tuple(self._program(table, line, text) for text in simplest),
+            typical=typical,
+            setups=setups,
+            auxiliary=data.get("auxiliary", False),
+        )
+
+    def _param(self, table: _Table, function: str, data: _Located) -> Param:
+        ctype, out = data["ctype"], data.get("out", False)
+        if "kind" in data:
+            kind = Kind(data["kind"])
+        elif ctype in _INTEGERS:
+            kind = Kind.INTEGER
+        elif ctype in self.ctypes:
+            kind = Kind.HANDLE
+        else:
+            raise table.error(data.line, f"{function}.{data['name']}: what is a {ctype}? add `kind`")
+        if kind is Kind.CALLBACK and ctype not in self.callbacks:
+            raise table.error(data.line, f"{function}.{data['name']}: unknown callback type {ctype}")
+        if (kind in (Kind.DATA, Kind.ROOM)) != ("measure" in data):
+            raise table.error(data.line, f"{function}.{data['name']}: data and room need `measure`, others have none")
+        for key in ("handle", "creates", "of"):
+            if key in data and data[key] not in self.kind_fields:
+                raise table.error(data.line, f"{function}.{data['name']}: unknown kind of handle {data[key]!r}")
+        handle = data.get("handle") or data.get("creates") or data.get("of") or ""
+        return Param(
+            data["name"], ctype, kind, out, _INTEGERS.get(ctype, 64), handle, data.get("measure", ""), data.get("const", False)
+        )
+
+    def _scope(self, params: tuple[Param, ...], creates: Mapping[str, str]) -> ex.Scope:
+        def kind_of(param: Param) -> str:
+            if param.kind is Kind.HANDLE:
+                return "obj:" + param.handle
+            return {Kind.INTEGER: ex.INT, Kind.DATA: ex.BYTES, Kind.ROOM: ex.BYTES}.get(param.kind, ex.POINTER)
+
+        inputs = {p.name: ex.ANY if p.out else kind_of(p) for p in params}
+        outs = {p.name: ex.POINTER if p.kind is Kind.HANDLE else kind_of(p) for p in params if p.out or p.kind is Kind.ROOM}
+        outs["ret"] = ex.POINTER if "ret" in creates else ex.INT
+        collections = {name: (key, record) for name, (key, record, _) in self.collections.items()}
+        return ex.Scope(inputs, outs, self._typed_kinds(), collections, self._limit_values(), creates)
+
+    def _parse(
+        self, table: _Table, parser: Callable[[str, ex.Scope], Any], text: Any, scope: ex.Scope, line: int, clause: str
+    ) -> Any:
+        try:
+            return parser(str(text).lower() if isinstance(text, bool) else text, scope)
+        except ex.ExpressionError as error:
+            raise table.error(line, str(error), clause) from None
+
+    def _program(self, table: _Table, line: int, text: str) -> Program:
+        try:
+            return parse_program(text)
+        except ProgramError as error:
+            raise table.error(line, f"program: {error}") from None
+
+    def _value(self, table: _Table, data: _Located, text: object) -> Value:
+        statement = self._program(table, data.line, f"f(v={text})").body[0]
+        if not isinstance(statement, Call):
+            raise table.error(data.line, f"{text!r} is not a value")
+        return statement.args[0][1]
+
+    # -- clauses
+
+    def _clause(self, table: _Table, function: str, scope: ex.Scope, data: _Located, document: str) -> Clause:
+        name, line = data["id"], data.line
+        if name in self.clauses:
+            raise table.error(line, f"the id is used twice (also line {self.clauses[name].line})", name)
+        tests = [key for key in ("outcome", "ensures", "keeps", "observe", "touch", "balance", "invoke") if key in data]
+        if not tests:
+            raise table.error(line, "nothing to test: one of outcome, ensures, keeps, observe, touch, balance, invoke", name)
+        if "class" in data and data["class"] not in self.common.data["classes"]:
+            raise table.error(line, f"unknown class of codes {data['class']!r}", name)
+
+        def parsed(key: str) -> Any:
+            return self._parse(table, ex.parse_guard, data[key], scope, line, name) if key in data else None
+
+        keeps = (self._parse(table, ex.parse_expression, text, scope, line, name) for text in data.get("keeps", ()))
+        observe = (
+            (label, self._parse(table, ex.parse_guard, text, scope, line, name))
+            for label, text in data.get("observe", {}).items()
+        )
+        clause = Clause(
+            id=name,
+            family=table.data.get("family", "common"),
+            function=function,
+            strength=Strength(data["strength"]),
+            source=self._source(table, data, function, document),
+            text_en=data["en"],
+            text_zh=data.get("zh", ""),
+            outcome=data.get("outcome", ""),
+            when_text=str(data.get("when", "")),
+            when=parsed("when"),
+            ensures_text=str(data.get("ensures", "")),
+            ensures=parsed("ensures"),
+            on=data.get("on", "success"),
+            keeps=tuple(keeps),
+            observe=tuple(observe),
+            consistent=data.get("consistent", False),
+            refusal=data.get("class", "parameter"),
+            unobservable=data.get("unobservable", ""),
+            touch=data.get("touch", ""),
+            balance=data.get("balance", False),
+            invoke=data.get("invoke", False),
+            line=line,
+        )
+        self.clauses[name] = clause
+        return clause
+
+    def _common_clauses(self) -> None:
+        for data in self.common.data.get("clauses", ()):
+            if data["id"] in self.clauses:
+                raise self.common.error(data.line, "the id is used twice", data["id"])
+            self.clauses[data["id"]] = Clause(
+                id=data["id"],
+                family="common",
+                function="",
+                strength=Strength(data["strength"]),
+                source=self._source(self.common, data, "every call"),
+                text_en=data["en"],
+                text_zh=data.get("zh", ""),
+                consistent=data.get("consistent", False),
+                line=data.line,
+            )
+
+    # -- the whole
+
+    def _kinds(self, table: _Table) -> dict[str, HandleKind]:
+        kinds: dict[str, HandleKind] = {}
+        for name, data in table.data.get("handles", {}).items():
+            region = data.get("region")
+            states = data.get("states", {})
+            kinds[name] = HandleKind(
+                name=name,
+                family=table.data["family"],
+                ctype=data.get("ctype", ""),
+                fields=dict(data["fields"]),
+                holds=data.get("holds", ""),
+                region=RegionKind(**{key.replace("-", "_"): value for key, value in region.items()}) if region else None,
+                states={key: self._program(table, states.lines[key], text) for key, text in states.items()},
+                probe=self._program(table, data.line, data.get("probe", "")).body,
+            )
+        return kinds
+
+    def _assemble(self, functions: dict[str, Function], kinds: dict[str, HandleKind]) -> Spec:
+        all_tables = [self.common, *self.tables]
+        digest = hashlib.sha256()
+        for table in all_tables:
+            digest.update(json.dumps([table.path.name, _plain(table.data)], sort_keys=True, ensure_ascii=False).encode())
+        families = {
+            t.data["family"]: Family(
+                t.data["family"],
+                t.data["status"],
+                t.data["title"]["en"],
+                t.data["title"].get("zh", ""),
+                tuple(t.data["functions"]),
+            )
+            for t in self.tables
+        }
+        defects = tuple(
+            DocumentDefect(d["id"], d["en"], d.get("zh", ""), self._source(t, d, "document"))
+            for t in self.tables
+            for d in t.data.get("defects", ())
+        )
+        resources = self.common.data["resources"]
+        return Spec(
+            families=families,
+            functions=functions,
+            kinds=kinds,
+            collections=self.collections,
+            clauses=self.clauses,
+            limits=self.limits,
+            defects=defects,
+            interface=Interface(
+                {name: f.signature for name, f in functions.items()},
+                self.callbacks,
+                tuple(line for t in all_tables for line in t.data.get("typedefs", ())),
+            ),
+            codes={int(code): (data["class"], data["en"]) for code, data in self.common.data["codes"].items()},
+            code_classes={n: tuple((a, b) for a, b in ranges) for n, ranges in self.common.data["classes"].items()},
+            floor=Floor(resources["allocation"], resources["live_bytes"], resources["live_objects"]),
+            digest=digest.hexdigest(),
+        )
+
+
+def _statements(program: Program | tuple[Statement, ...]) -> Iterator[Statement]:
+    from acl_cts.specs.program import walk
+
+    bodies = (program.body, program.cleanup) if isinstance(program, Program) else (program,)
+    for body in bodies:
+        yield from walk(body)
+
+
+def _check_references(spec: Spec, tables: list[_Table]) -> None:
+    """What only the whole can show: clauses named elsewhere exist, programs call functions that exist as they are."""
+
+    def fail(family: str, what: str) -> SpecError:
+        table = next(t for t in tables if t.data["family"] == family)
+        return table.error(1, what)
+
+    for function in spec.functions.values():
+        for clause in function.invokes.values():
+            if clause not in spec.clauses:
+                raise fail(function.family, f"{function.name}: unknown clause {clause!r}")
+        for program in (*function.simplest, *map(_as_program, function.setups.values())):
+            _check_program(spec, program, lambda what, f=function: fail(f.family, f"{f.name}: {what}"))
+    for kind in spec.kinds.values():
+        for program in (*kind.states.values(), Program(kind.probe)):
+            _check_program(spec, program, lambda what, k=kind: fail(k.family, f"{k.name}: {what}"))
+        if kind.region:
+            for clause in (kind.region.usable, kind.region.content, kind.region.content_shared):
+                if clause not in spec.clauses:
+                    raise fail(kind.family, f"{kind.name}: unknown clause {clause!r}")
+
+
+def _as_program(body: tuple[Statement, ...]) -> Program:
+    return Program(body)
+
+
+def _check_program(spec: Spec, program: Program, fail: Callable[[str], SpecError]) -> None:
+    for statement in _statements(program):
+        if isinstance(statement, Call):
+            problem = call_problem(spec.interface, statement)
+            if problem:
+                raise fail(problem)
+
+
+def call_problem(interface: Interface, call: Call) -> str:
+    """What is wrong with a call's function name or argument names; '' when nothing is."""
+    signature = interface.functions.get(call.function)
+    if signature is None:
+        return f"unknown function {call.function}"
+    names = {p.name for p in signature.params}
+    given = {name for name, _ in call.args}
+    needed = {p.name for p in signature.params if not p.out and p.kind is not Kind.ROOM}
+    if len(given) != len(call.args) or not given <= names:
+        return f"{call.function} has no parameter {', '.join(sorted(given - names)) or 'given twice'}"
+    if not needed <= given:
+        return f"{call.function} needs {', '.join(sorted(needed - given))}"
+    return ""

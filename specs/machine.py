@@ -1,0 +1,157 @@
+"""The state of the model while one program runs: which objects live where, what is registered, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from acl_cts.specs.trace import Pointer, Ptr
+from acl_cts.specs.values import UNKNOWN, Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """How a kind of object describes memory: names of the fields that hold its base address and its size in bytes."""
+
+    base: str
+    size: str
+
+
+@dataclass(slots=True)
+class Machine:
+    """Objects, keyed collections and their accounts.
+
+    `holds_of`: for a kind of handle, the field that refers to its region. `regions`: kinds that describe memory.
+    `live_objects` and `live_bytes` count what is not certainly freed.
+    """
+
+    holds_of: dict[str, str]
+    regions: dict[str, Region]
+    collections: dict[str, dict[Any, Any]] = field(default_factory=dict)
+    pending: dict[tuple[str, int], str] = field(default_factory=dict)
+    objects: list[Obj] = field(default_factory=list)
+    live_objects: int = 0
+    live_bytes: int = 0
+    _holders: dict[tuple[str, Ptr], Obj] = field(default_factory=dict)
+    _owners: dict[int, int] = field(default_factory=dict)
+
+    def begin(self, made: Obj, address: Ptr | None) -> None:
+        """A handle object comes to life at `address`; its region, if it has one, gets one owner more."""
+        self.objects.append(made)
+        self.live_objects += 1
+        region = self.region_of(made)
+        if region is not None:
+            owners = self._owners.get(id(region), 0)
+            self._owners[id(region)] = owners + 1
+            if owners == 0:
+                self.live_bytes += self.size_of(region)
+        if address is not None:
+            made.earlier = self._holders.get((made.kind, address))
+            made.addresses.append(address)
+            self._holders[made.kind, address] = made
+
+    def alias(self, item: Obj, address: Ptr) -> None:
+        """`item` is also known by `address`, unless that is the handle of another live object."""
+        holder = self.holder(item.kind, address)
+        if address not in item.addresses and (holder is None or holder.alive is not True):
+            item.addresses.append(address)
+            self._holders[item.kind, address] = item
+
+    def end(self, item: Any, alive: Any) -> None:
+        """`item` is freed (False) or of unknown life from here on; what is freed stays freed."""
+        if not isinstance(item, Obj) or item.alive is False or item.alive is alive:
+            return
+        item.alive = alive
+        if alive is False:
+            self.live_objects -= 1
+            region = self.region_of(item)
+            if region is not None:
+                self._owners[id(region)] -= 1
+                if self._owners[id(region)] == 0:
+                    self.live_bytes -= self.size_of(region)
+
+    def drop(self, collection: Any, key: Any, doubtful: bool) -> None:
+        """Remove what a keyed collection holds for `key`, if anything."""
+        if key in collection:
+            if doubtful:
+                collection[key] = UNKNOWN
+            else:
+                del collection[key]
+
+    def holds(self, name: str, key: Any) -> Any:
+        """Whether a keyed collection holds something for `key`: three-valued."""
+        if key is UNKNOWN:
+            return UNKNOWN
+        if key not in self.collections[name]:
+            return False
+        return UNKNOWN if self.collections[name][key] is UNKNOWN else True
+
+    def holder(self, kind: str, address: Ptr) -> Obj | None:
+        """The object of `kind` that had `address` last, living or not."""
+        return self._holders.get((kind, address))
+
+    def region_of(self, item: Obj) -> Obj | None:
+        """The region that a handle refers to."""
+        name = self.holds_of.get(item.kind)
+        region = item.fields.get(name) if name else None
+        return region if isinstance(region, Obj) else None
+
+    def size_of(self, region: Obj) -> int:
+        """Bytes of a region, 0 when not known."""
+        size = region.fields.get(self.regions[region.kind].size)
+        return size if isinstance(size, int) else 0
+
+    def region_alive(self, region: Obj) -> Any:
+        """True when a certainly live handle refers to it, False when none can, otherwise UNKNOWN."""
+        answer: Any = False
+        for item in self.objects:
+            if item.alive is not False and self.region_of(item) is region:
+                if item.alive is True:
+                    return True
+                answer = UNKNOWN
+        return answer
+
+    def disjoint(self, region: Obj, start: int, pointers: Sequence[Pointer]) -> bool:
+        """Whether `region` at raw address `start` shares no byte with another certainly live region."""
+        end = start + self.size_of(region)
+        seen = {id(region)}
+        for item in self.objects:
+            other = self.region_of(item)
+            if item.alive is not True or other is None or id(other) in seen:
+                continue
+            seen.add(id(other))
+            base = other.fields.get(self.regions[other.kind].base)
+            if isinstance(base, Ptr):
+                low = pointers[base.id].raw
+                if start < low + self.size_of(other) and low < end:
+                    return False
+        return True
+
+    def reach(self, items: Any, name: str) -> tuple[Obj, ...]:
+        """All objects joined with `items` over the list field `name`, directly or not."""
+        found: list[Obj] = []
+        todo = [item for item in items if isinstance(item, Obj)] if isinstance(items, tuple) else []
+        seen = {id(item) for item in todo}
+        while todo:
+            item = todo.pop()
+            found.append(item)
+            joined = item.fields.get(name)
+            for other in joined if isinstance(joined, tuple) else ():
+                if isinstance(other, Obj) and id(other) not in seen:
+                    seen.add(id(other))
+                    todo.append(other)
+        return tuple(found)
+
+    def summary(self) -> tuple[Any, ...] | None:
+        """What a count of live objects must depend on; None while something's life is unknown."""
+        counts: dict[str, int] = {}
+        for item in self.objects:
+            if item.alive is UNKNOWN:
+                return None
+            if item.alive is True:
+                counts[item.kind] = counts.get(item.kind, 0) + 1
+        if any(UNKNOWN in c.values() for c in self.collections.values()):
+            return None
+        held = tuple(sorted((name, len(keys)) for name, keys in self.collections.items()))
+        return (tuple(sorted(counts.items())), self.live_bytes, held)
