@@ -43,29 +43,36 @@ class SupportProbe:
         signature = self.spec.interface.functions[function]
         if function in self.missing:
             return self._entry(function, Support.NOT_SUPPORTED, "the library does not export it")
-        program = self.spec.simplest.get(function)
-        if signature.auxiliary or program is None:
-            lacking = signature.auxiliary and Capability.STREAMS not in self.capabilities
-            reason = "the backend has no streams" if lacking else ""
-            return self._entry(function, Support.UNDECIDED if lacking else Support.SUPPORTED, reason)
-        for needed in needs(program, function):
+        if signature.auxiliary and Capability.STREAMS not in self.capabilities:
+            return self._entry(function, Support.UNDECIDED, "the backend has no streams")
+        programs = self.spec.simplest.get(function, ())
+        for needed in dict.fromkeys(name for program in programs for name in needs(program, function)):
             other = self.decide(needed)
             if other.state is Support.NOT_SUPPORTED and not other.auxiliary:
                 return self._entry(function, Support.NOT_SUPPORTED, f"needs a handle from {needed}", needed)
-            if other.auxiliary and other.state is not Support.SUPPORTED:
+            if other.state is not Support.SUPPORTED:
                 return self._entry(function, Support.UNDECIDED, f"no {needed} here, so its valid call cannot be made")
-        return self._ask(signature, program)
+        return self._ask(signature, programs)
 
-    def _ask(self, signature: Signature, program: Program) -> FunctionSupport:
-        answer = first_answer(self.execute(program), signature.name)
+    def _ask(self, signature: Signature, programs: tuple[Program, ...]) -> FunctionSupport:
+        """Not supported when every one of its simplest valid calls says so; a single argument refused says nothing."""
+        refusals = []
+        for program in programs:
+            answer = first_answer(self.execute(program), signature.name)
+            refusal = self._refusal(signature, answer)
+            if not refusal:
+                return self._entry(signature.name, Support.SUPPORTED)
+            refusals.append(refusal)
+        return self._entry(signature.name, Support.NOT_SUPPORTED if refusals else Support.SUPPORTED, *refusals[:1])
+
+    def _refusal(self, signature: Signature, answer: int | Ptr | None) -> str:
+        """How `answer` says that the function is not supported; '' when it says something else."""
         if isinstance(answer, int) and answer in self.spec.not_supported_codes:
-            return self._entry(signature.name, Support.NOT_SUPPORTED, f"its simplest valid call answered {answer}")
+            return f"its simplest valid call answered {answer}"
         if answer == Ptr(0) and signature.returns is Kind.HANDLE:
             code = self._witness(signature)
-            if code is not None:
-                reason = f"it returned NULL, and a call on its kind of handle answered {code}"
-                return self._entry(signature.name, Support.NOT_SUPPORTED, reason)
-        return self._entry(signature.name, Support.SUPPORTED)
+            return "" if code is None else f"it returned NULL, and a call on its kind of handle answered {code}"
+        return ""
 
     def _witness(self, maker: Signature) -> int | None:
         """The not-supported code that the witness of `maker` answers to NULL, if it does.

@@ -249,7 +249,7 @@ def _write(spec: Spec, request: Request, results: Results) -> str:
 
 
 def _limits(spec: Spec) -> dict[str, Any]:
-    return {name: str(limit) for name, limit in spec.limits.items()}
+    return {name: {"readings": dict(limit.readings), "unit": limit.unit} for name, limit in spec.limits.items()}
 
 
 def _short(results: Results, out: Path) -> dict[str, Any]:

@@ -100,8 +100,11 @@ def _overview(tables: Spec) -> None:
 def _clause(clause: Clause, lang: str) -> Iterator[str]:
     yield f"{clause.id} ({clause.strength})"
     yield f"    function  {clause.function}"
-    guard = clause.when()
-    if guard:
-        yield f"    when      {guard}"
+    if clause.when_text:
+        yield f"    when      {clause.when_text}"
+    if clause.outcome:
+        yield f"    outcome   {clause.outcome}"
+    if clause.ensures_text:
+        yield f"    ensures   {clause.ensures_text}"
     yield f"    text      {clause.text_zh if lang == 'zh' else clause.text_en}"
     yield f"    source    {clause.source}"

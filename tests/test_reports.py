@@ -1,0 +1,261 @@
+"""Results, their schema, exit codes, JUnit XML and the summary, from results made by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+import acl_cts.reports
+from acl_cts.reports.clause_text import ClauseText
+from acl_cts.reports.exit_code import DISCREPANCY, ExitCode, final, holding
+from acl_cts.reports.files import ReportError, make_folder, read_json, write_json, write_text
+from acl_cts.reports.junit import junit
+from acl_cts.reports.results import (
+    BackendRun,
+    CaseResult,
+    Cause,
+    FunctionSupport,
+    Results,
+    RunNote,
+    Support,
+    from_json,
+    to_json,
+)
+from acl_cts.reports.summary import Summary
+from acl_cts.specs.judgement import Finding, Observation, Strength, Verdict
+
+SCHEMA = json.loads((Path(acl_cts.reports.__file__).parent / "results.schema.json").read_text(encoding="utf-8"))
+ALLOC = "aclrtAllocBuf"
+
+
+def finding(strength: Strength = Strength.EXPLICIT, clause: str = "mbuf.x") -> Finding:
+    return Finding(clause, strength, ALLOC, 3, (1, 2), "an error", "success")
+
+
+def good(name: str = "a", **more: object) -> CaseResult:
+    fields = {"functions": (ALLOC,), "succeeded": (ALLOC,), "granted": 1 << 20, "attempts": 1} | more
+    return CaseResult(f"mbuf/g/{name}~00000000", Verdict.PASS, **fields)  # type: ignore[arg-type]
+
+
+def bad(verdict: Verdict = Verdict.FAIL, strength: Strength = Strength.EXPLICIT, **more: object) -> CaseResult:
+    fields = {"functions": (ALLOC,), "discrepancies": (finding(strength),), "files": "failures/b"} | more
+    return CaseResult("mbuf/g/b~00000001", verdict, "expected an error", **fields)  # type: ignore[arg-type]
+
+
+def not_run(cause: Cause) -> CaseResult:
+    return CaseResult("mbuf/g/n~00000002", Verdict.NOT_RUN, "why", cause)
+
+
+SUPPORTED = FunctionSupport(ALLOC, "mbuf", Support.SUPPORTED, reserved=True)
+
+
+def results(*cases: CaseResult, support: tuple[FunctionSupport, ...] = (SUPPORTED,), **more: object) -> Results:
+    run = BackendRun("core", {"backend": "core"}, ("streams",), support, cases, case_list="abc", duration=1.5)
+    fields = {"finished": True, "filtered": False, "seed": None, "runs": (run,)} | more
+    return Results(
+        version="0.1.0", spec="d" * 64, started="2026-01-01T00:00:00+00:00", ended="2026-01-01T00:00:02+00:00",
+        options={}, limits={}, **fields,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def code(found: Results, fail_on: frozenset[Strength] = DISCREPANCY) -> int:
+    return final(holding(found, fail_on))
+
+
+# ------------------------------------------------------------------------------------------------------ exit codes
+
+
+def test_all_as_expected_is_0() -> None:
+    assert code(results(good())) == 0
+
+
+@pytest.mark.parametrize("cause", [Cause.PLANNED, Cause.CAPABILITY, Cause.STREAM])
+def test_what_was_declared_not_run_is_as_expected(cause: Cause) -> None:
+    assert code(results(good(), not_run(cause))) == 0
+
+
+@pytest.mark.parametrize("cause", [Cause.TIME_LIMIT, Cause.BACKEND_LOST])
+def test_what_was_cut_short_is_incomplete(cause: Cause) -> None:
+    assert code(results(good(), not_run(cause))) == ExitCode.INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    "verdict", [Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.LEAK, Verdict.FLAKY, Verdict.BLOCKED]
+)
+def test_every_accusing_verdict_is_1(verdict: Verdict) -> None:
+    assert code(results(good(), bad(verdict))) == ExitCode.DISCREPANCY
+
+
+@pytest.mark.parametrize(
+    ("verdict", "strength", "breach", "expected"),
+    [
+        (Verdict.FAIL, Strength.EXPLICIT, False, 1),
+        (Verdict.FAIL, Strength.IMPLIED, False, 0),
+        (Verdict.FAIL, Strength.IMPLIED, True, 1),
+        (Verdict.CRASH, Strength.IMPLIED, False, 1),
+        (Verdict.FLAKY, Strength.IMPLIED, False, 1),
+    ],
+)
+def test_fail_on_narrows_strengths_but_never_violence(
+    verdict: Verdict, strength: Strength, breach: bool, expected: int
+) -> None:
+    found = results(good(), bad(verdict, strength, breach=breach))
+    assert code(found, frozenset({Strength.EXPLICIT})) == expected
+
+
+def test_a_fault_of_the_suite_outranks_a_discrepancy_and_both_are_listed() -> None:
+    error = CaseResult("e", Verdict.ERROR, "protocol broken")
+    holds = holding(results(good(), error, bad(), not_run(Cause.TIME_LIMIT)))
+    assert [held.code for held in holds] == [3, 1, 4]
+
+
+def test_trouble_of_a_backend_is_3() -> None:
+    found = results()
+    run = dataclasses.replace(found.runs[0], trouble="no compiler: install gcc")
+    assert code(dataclasses.replace(found, runs=(run,))) == ExitCode.HARNESS
+
+
+def test_an_interrupted_run_is_130() -> None:
+    assert code(results(good(), bad(), finished=False)) == ExitCode.INTERRUPTED
+
+
+def test_a_supported_function_that_never_succeeded_leaves_the_run_incomplete() -> None:
+    assert code(results(good(succeeded=()))) == ExitCode.INCOMPLETE
+    assert code(results(good(succeeded=()), filtered=True)) == 0
+
+
+@pytest.mark.parametrize(("reserved", "auxiliary", "expected"), [(True, False, 0), (False, False, 4), (False, True, 0)])
+def test_not_supported_is_expected_of_reserved_functions_only(reserved: bool, auxiliary: bool, expected: int) -> None:
+    entry = FunctionSupport(ALLOC, "mbuf", Support.NOT_SUPPORTED, "207000", "", reserved, auxiliary)
+    case = CaseResult("c", Verdict.NOT_SUPPORTED, functions=(ALLOC,))
+    assert code(results(case, support=(entry,))) == expected
+
+
+def test_without_a_large_area_the_run_is_incomplete() -> None:
+    assert code(results(good(granted=65536))) == ExitCode.INCOMPLETE
+    assert code(results(good(granted=65537))) == 0
+    inconclusive = CaseResult("i", Verdict.INCONCLUSIVE, functions=(ALLOC,))
+    assert code(results(good(granted=64), filtered=True)) == 0
+    assert code(results(good(granted=64), inconclusive, filtered=True)) == ExitCode.INCOMPLETE
+
+
+# ------------------------------------------------------------------------------------------------------------ JSON
+
+
+def full() -> Results:
+    """Results in which every field holds something."""
+    case = bad(
+        blocked=(finding(Strength.IMPLIED, "mbuf.y"),),
+        notes=(finding(Strength.ADVISORY),),
+        observations=(Observation("mbuf.z", "error", 1, "key"),),
+        held=("mbuf.q",),
+        clauses=("mbuf.x",),
+    )
+    found = results(good(), case, not_run(Cause.PLANNED), seed=7)
+    run = dataclasses.replace(found.runs[0], notes=(RunNote("mbuf.z", "key", (("error", 2, "a"), ("ok", 1, "b"))),))
+    holds = holding(found)
+    return dataclasses.replace(found, runs=(run,), holds=holds, code=final(holds))
+
+
+def test_results_survive_json_and_keep_to_the_schema() -> None:
+    stored = json.loads(json.dumps(to_json(full())))
+    jsonschema.Draft202012Validator(SCHEMA).validate(stored)
+    assert from_json(stored) == full()
+
+
+def test_the_schema_refuses_what_it_does_not_know() -> None:
+    stored = to_json(full()) | {"surprise": 1}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(SCHEMA).validate(stored)
+
+
+def test_totals_add_up() -> None:
+    run = to_json(full())["runs"][0]
+    assert sum(run["totals"].values()) == len(run["cases"]) == 3
+    assert run["discrepancies"] == {"explicit": 1, "obligation": 0, "implied": 0}
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="format 99"):
+        from_json(to_json(full()) | {"format": 99})
+
+
+# ----------------------------------------------------------------------------------------------------------- files
+
+
+def test_files_are_replaced_wholly_and_nothing_is_left_beside_them(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "one")
+    write_json(tmp_path / "a", {"two": "二"})
+    assert read_json(tmp_path / "a") == {"two": "二"}
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_full_disk_is_one_clear_line() -> None:
+    with pytest.raises(ReportError) as error:
+        write_text(Path("/proc/self/nothing/x"), "text")
+    assert "\n" not in str(error.value)
+    assert "/proc/self/nothing/x" in str(error.value)
+
+
+def test_a_file_in_the_way_of_the_folder_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    with pytest.raises(ReportError, match="--out"):
+        make_folder(tmp_path / "out" / "failures")
+
+
+# ------------------------------------------------------------------------------------------------------- renderers
+
+
+def test_junit_has_every_case_once_and_survives_control_characters() -> None:
+    found = results(
+        good(), bad(discrepancies=(dataclasses.replace(finding(), observed="a\x00b"),)), not_run(Cause.PLANNED)
+    )
+    suite = ElementTree.fromstring(junit(found, DISCREPANCY).encode()).find("testsuite")
+    assert suite is not None
+    assert [len(case) for case in suite.iter("testcase")] == [0, 1, 1]
+    assert suite.attrib["tests"] == "3"
+    assert suite.attrib["failures"] == "1"
+    assert suite.attrib["skipped"] == "1"
+
+
+def summary(found: Results) -> str:
+    holds = holding(found)
+    return Summary(
+        results=dataclasses.replace(found, holds=holds, code=final(holds)),
+        clauses={"mbuf.x": ClauseText("Above the limit it must fail.", "chapter 20")},
+        fail_on=DISCREPANCY,
+        program=lambda case: "a = aclrtAllocBuf(size=1)\n" * 9,
+        command=lambda run, case: f"acl-cts replay {case.files}/program.txt --backend {run.backend}",
+    ).text()
+
+
+def test_the_summary_tells_a_failure_wholly() -> None:
+    text = summary(results(good(), bad()))
+    for part in (
+        "mbuf.x",
+        "expected   an error",
+        "observed   success",
+        "Above the limit it must fail. (chapter 20)",
+        "a = aclrtAllocBuf(size=1)",
+        "acl-cts replay failures/b/program.txt --backend core",
+        "1 explicit · 0 obligation · 0 implied",
+        "exit code 1",
+    ):
+        assert part in text
+
+
+def test_the_summary_stays_short_whatever_fails() -> None:
+    cases = [bad(discrepancies=(finding(clause=f"mbuf.c{n}"),)) for n in range(500)]
+    assert len(summary(results(*cases)).splitlines()) < 60
+
+
+def test_the_summary_names_what_is_not_supported() -> None:
+    entry = FunctionSupport(ALLOC, "mbuf", Support.NOT_SUPPORTED, "207000", "", True)
+    text = summary(results(CaseResult("c", Verdict.NOT_SUPPORTED, functions=(ALLOC,)), support=(entry,)))
+    assert "not supported     mbuf (1 of 1, reserved by the documents)" in text
