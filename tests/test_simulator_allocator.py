@@ -7,7 +7,7 @@ from simulator_programs import REQUIRED, accepted, call, calls, descriptor, kind
 
 from acl_cts.backends.simulator.codes import INVALID
 from acl_cts.backends.simulator.profile import PROFILES, Profile
-from acl_cts.specs.program import Hooks, Int, Invoke, Live, Null, Object, Repeat, Statement
+from acl_cts.specs.program import Call, Hooks, Int, Invoke, Live, Null, Object, Repeat, Statement
 from acl_cts.specs.trace import CallRecord, InvokeRecord, LiveRecord, Ptr, callback_result
 
 CONFORMING = {name: profile for name, profile in PROFILES.items() if not profile.stale_private}
@@ -89,9 +89,10 @@ def test_unregister_always_succeeds_on_a_stream(profile: Profile) -> None:
      call("AllocatorRegister", stream=None, allocatorDesc="d"), call("CreateStream", stream=None)],
 )  # fmt: skip
 def test_null_handles_are_refused(profile: Profile, statement: Statement) -> None:
-    assert hasattr(statement, "args")
-    args = tuple((n, Null() if n == "allocatorDesc" and "Set" in statement.function else v) for n, v in statement.args)
-    null = type(statement)(statement.function, args)
+    assert isinstance(statement, Call)
+    sets = "Set" in statement.function
+    args = tuple((name, Null() if sets and name == "allocatorDesc" else value) for name, value in statement.args)
+    null = Call(statement.function, args)
     record = last(run(*descriptor("d", 1), STREAM, null, profile=profile))
     assert isinstance(record, CallRecord)
     assert record.ret == INVALID

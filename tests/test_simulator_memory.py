@@ -90,7 +90,7 @@ def test_without_reuse_no_address_comes_again() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 1 << 33), st.booleans()), max_size=40))
 def test_live_blocks_never_overlap(steps: list[tuple[int, bool]]) -> None:
-    arena, live = Arena(0x10000, reuse=True), []
+    arena, live = Arena(0x10000, reuse=True), list[tuple[int, int]]()
     for size, keep in steps:
         block = (arena.take(size), size)
         for address, other in live:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import pytest
 from simulator_programs import accepted, call, calls, descriptor, kind, last, out, raw, run
 
-from acl_cts.backends.simulator.profile import OPEN_POINTS, PROFILES
+from acl_cts.backends.simulator.profile import OPEN_POINTS, PROFILES, Profile
 from acl_cts.specs.program import Fill, Ramp, Read, Ref, Repeat, Statement, UntilSame
 from acl_cts.specs.trace import CallRecord, SkipRecord, TouchRecord, Trace
 
@@ -138,9 +138,9 @@ POINTS = {
 @pytest.mark.parametrize("name", POINTS)
 def test_an_open_point_is_answered_either_way(name: str) -> None:
     asked = POINTS[name]
-    beside = dict.fromkeys(asked.beside, True)
-    assert verdict(run(*asked.program, **beside, **{name: True})) == asked.yes
-    assert verdict(run(*asked.program, **beside, **{name: False})) == asked.no
+    for answer, expected in ((True, asked.yes), (False, asked.no)):
+        profile = replace(Profile(), **dict.fromkeys(asked.beside, True), **{name: answer})
+        assert verdict(run(*asked.program, profile=profile)) == expected
 
 
 def test_every_open_point_is_asked_for() -> None:
@@ -188,10 +188,10 @@ def test_lengths_of_references(shared: bool, original: bool) -> None:
 
 def test_a_member_moves_to_the_end_of_its_own_chain_and_no_cycle_comes_about() -> None:
     third = call("AppendBufChain", headBuf="a", buf="c")
-    accepting = {"append_member": True, "append_to_member": True, "append_chain": True}
+    accepting = Profile(append_member=True, append_to_member=True, append_chain=True)
     trace = run(*CHAIN, third, call("AppendBufChain", headBuf="a", buf="b"),
                 call("AppendBufChain", headBuf="b", buf="a"), call("GetBufChainNum", headBuf="a"),
-                *(call("GetBufFromChain", headBuf="a", index=k) for k in range(3)), **accepting)  # fmt: skip
+                *(call("GetBufFromChain", headBuf="a", index=k) for k in range(3)), profile=accepting)  # fmt: skip
     assert [accepted(r) for r in calls(trace, "AppendBufChain")] == [True, True, True, False]
     a, b, c = (out(r, "buf") for r in calls(trace, "AllocBuf"))
     assert [out(r, "buf") for r in calls(trace, "GetBufFromChain")] == [a, c, b]
