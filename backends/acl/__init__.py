@@ -1,0 +1,1 @@
+"""The `acl` backend: a vendor's runtime library."""

@@ -1,0 +1,131 @@
+"""The channel to an executor: shared memory for commands and replies, pipes to ring at."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acl_cts.backends.native import layout
+
+_STATUS = struct.Struct(f"<{len(layout.STATUS)}Q")
+_PROGRESS_AT = layout.STATUS_AT + 8 * layout.STATUS.index("progress")
+_REPLY_END_AT = layout.STATUS_AT + 8 * layout.STATUS.index("reply_end")
+_WORD = struct.Struct("<Q")
+_HEAD = struct.Struct("<QQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where the executor was; readable after its death."""
+
+    state: int
+    step: int
+    phase: int
+    function: int
+    depth: int
+    program: int
+    reply_end: int
+    signal: int
+    address: int
+    guard: int
+    access: int
+    loops: tuple[int, ...]
+
+
+class Channel:
+    """Owns one memory file and two pipes; the child's ends are handed over by `child_descriptors`."""
+
+    def __init__(self) -> None:
+        self.memory_fd = os.memfd_create("acl-cts-channel", os.MFD_CLOEXEC)
+        os.ftruncate(self.memory_fd, layout.SHARED_SIZE)
+        self.memory = mmap.mmap(self.memory_fd, layout.SHARED_SIZE)
+        self._command_read, self._command_write = os.pipe2(os.O_CLOEXEC)
+        self._reply_read, self._reply_write = os.pipe2(os.O_CLOEXEC)
+        self._poll = select.poll()
+        self._poll.register(self._reply_read, select.POLLIN)
+
+    @property
+    def child_descriptors(self) -> tuple[int, int, int]:
+        """Memory, command pipe, reply pipe: what the child inherits."""
+        return self.memory_fd, self._command_read, self._reply_write
+
+    def child_started(self) -> None:
+        """Close the child's ends here, so that its death shows as the end of the reply pipe."""
+        os.close(self._command_read)
+        os.close(self._reply_write)
+        self._command_read = self._reply_write = -1
+
+    def put(self, wires: Sequence[bytes]) -> None:
+        """Place a command of these programs. Raises ValueError when it is too long."""
+        memory = self.memory
+        at = layout.COMMAND_AT
+        if len(wires) == 1:
+            wire = wires[0]
+            _HEAD.pack_into(memory, at, 1, len(wire))
+            memory[at + 16 : at + 16 + len(wire)] = wire
+            return
+        command = b"".join([_WORD.pack(len(wires)), *(piece for w in wires for piece in (_WORD.pack(len(w)), w))])
+        if len(command) > layout.COMMAND_SIZE or len(wires) > layout.MAX_BATCH:
+            raise ValueError(f"{len(wires)} programs of {len(command)} bytes are too many for one command")
+        memory[at : at + len(command)] = command
+
+    def ring(self, bell: bytes) -> bool:
+        """Wake the executor; False when it is gone."""
+        try:
+            os.write(self._command_write, bell)
+        except BrokenPipeError:
+            return False
+        return True
+
+    def wait(self, milliseconds: int) -> bytes | None:
+        """The executor's bell; b'' when it is gone, None when nothing came in time."""
+        if not self._poll.poll(milliseconds):
+            return None
+        return os.read(self._reply_read, 1)
+
+    def progress(self) -> int:
+        """A number that grows while the executor gets on."""
+        value: int = _WORD.unpack_from(self.memory, _PROGRESS_AT)[0]
+        return value
+
+    def status(self) -> Status:
+        """Everything on the status page."""
+        values = dict(zip(layout.STATUS, _STATUS.unpack_from(self.memory, layout.STATUS_AT), strict=True))
+        del values["progress"]
+        loops = tuple(values.pop(f"loop{k}") for k in range(layout.MAX_LOOPS))
+        return Status(**values, loops=loops)
+
+    def reply(self) -> bytes:
+        """All that was answered so far."""
+        end = _WORD.unpack_from(self.memory, _REPLY_END_AT)[0]
+        return self.memory[layout.REPLY_AT : self._inside(end)]
+
+    def replies(self, count: int) -> list[bytes]:
+        """The answers to the first `count` programs of the command, each whole."""
+        ends = struct.unpack_from(f"<{count}Q", self.memory, layout.ENDS_AT)
+        starts = (layout.REPLY_AT, *ends[:-1])
+        return [self.memory[a : self._inside(b)] for a, b in zip(starts, ends, strict=True)]
+
+    def rest(self, count: int) -> bytes:
+        """What was answered behind the first `count` whole answers."""
+        start = layout.REPLY_AT
+        if count:
+            start = _WORD.unpack_from(self.memory, layout.ENDS_AT + 8 * (count - 1))[0]
+        end = _WORD.unpack_from(self.memory, _REPLY_END_AT)[0]
+        return self.memory[start : self._inside(end)]
+
+    @staticmethod
+    def _inside(end: int) -> int:
+        """A library that writes wildly may have hit the status page: never read beyond the replies."""
+        return min(max(end, layout.REPLY_AT), layout.SHARED_SIZE)
+
+    def close(self) -> None:
+        """Give everything back."""
+        for fd in (self.memory_fd, self._command_read, self._command_write, self._reply_read, self._reply_write):
+            if fd >= 0:
+                os.close(fd)
+        self.memory.close()

@@ -1,0 +1,303 @@
+"""Sessions of the native executor: programs in, traces out, a new worker after whatever the library did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from acl_cts.backends.backend import BackendError, HarnessError, Identity, Options
+from acl_cts.backends.native import layout
+from acl_cts.backends.native.build import build_executor
+from acl_cts.backends.native.decode import Decoder, encode_end
+from acl_cts.backends.native.elf import build_id, file_digest
+from acl_cts.backends.native.layout import Access
+from acl_cts.backends.native.render import interface_digest, render_executor
+from acl_cts.backends.native.slots import Malformed, TooLarge
+from acl_cts.backends.native.wire import Lowered, lower
+from acl_cts.backends.native.worker import Death, Greeting, Setup, StartFailed, Worker
+from acl_cts.specs.interface import Interface
+from acl_cts.specs.program import Program
+from acl_cts.specs.trace import Capability, End, Ending, Trace
+
+_BITS = {
+    1: Capability.ROBUST_HANDLES,
+    2: Capability.THREAD_SAFE,
+    4: Capability.FAULT_INJECTION,
+    8: Capability.LIVE_COUNT,
+}
+DATA_ACCESS = ("auto", "direct", "copy")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a session opens: under which backend's name, which library; `pinned` for libraries built here."""
+
+    backend: str
+    library: Path
+    pinned: bool = False
+    count_leaks: bool = False
+
+
+class NativeSession:
+    """A library in a worker process."""
+
+    def __init__(self, place: Place, interface: Interface, options: Options) -> None:
+        """Start the first worker. Raises BackendError when the library cannot be used, HarnessError without an
+        executor."""
+        if options.data_access not in DATA_ACCESS:
+            raise BackendError(f"{place.backend}: no data access {options.data_access!r}; use one of {', '.join(DATA_ACCESS)}")
+        self._place = place
+        self._interface = interface
+        self._digest = interface_digest(interface)
+        self._decoder = Decoder(interface)
+        self._setup = Setup(
+            executor=find_executor(interface, options),
+            library=place.library,
+            device=options.device,
+            data_access=options.data_access,
+            flavour=options.flavour,
+            call_timeout=options.call_timeout,
+            start_timeout=options.start_timeout,
+            pinned=place.pinned,
+            count_leaks=place.count_leaks,
+        )
+        self._startups = 0
+        self._closed = False
+        self._access = ""
+        self._worker: Worker | None = None
+        try:
+            self._greeting = self._start().greeting
+            self._check(self._greeting, options)
+            self._sha256 = file_digest(place.library)
+            self._build_id = build_id(place.library)
+        except StartFailed as error:
+            raise BackendError(f"{place.backend}: {place.library} cannot be used: {error}") from error
+        except BaseException:
+            self.close()
+            raise
+        self._capabilities = capabilities(self._greeting)
+
+    def _check(self, greeting: Greeting, options: Options) -> None:
+        name, library = self._place.backend, self._place.library
+        if greeting.digest != self._digest:
+            raise BackendError(
+                f"{name}: the executor {self._setup.executor} was made for other tables; build it anew with this version"
+            )
+        judged = {f.name for f in self._interface.functions.values() if not f.auxiliary}
+        if judged <= greeting.missing:
+            raise BackendError(f"{name}: {library} exports none of the {len(judged)} functions; pass another --library PATH")
+        if options.data_access == "copy" and not greeting.copy:
+            raise BackendError(f"{name}: {library} exports no aclrtMemcpy; use --data-access direct")
+
+    # ------------------------------------------------------------------------------------------------- what it is
+
+    @property
+    def identity(self) -> Identity:
+        """Who answers here."""
+        details = {"flavour": self._greeting.flavour, "data access": self._access_name()}
+        if self._greeting.version:
+            details["version"] = self._greeting.version
+        if self._greeting.soc:
+            details["soc"] = self._greeting.soc
+        return Identity(self._place.backend, str(self._place.library), self._sha256, self._build_id, details)
+
+    def _access_name(self) -> str:
+        """How data areas are reached: as asked for, or as the worker chose at the first one."""
+        if self._worker is not None:
+            self._note_access(self._worker)
+        return self._access or self._setup.data_access
+
+    def _note_access(self, worker: Worker) -> None:
+        access = worker.channel.status().access
+        if access in (Access.DIRECT, Access.COPY):
+            self._access = Access(access).name.lower()
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the library and the executor can do."""
+        return self._capabilities
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Functions of the interface that the library does not export."""
+        return self._greeting.missing
+
+    @property
+    def interface(self) -> Interface:
+        """The interface that programs are lowered for."""
+        return self._interface
+
+    @property
+    def startups(self) -> int:
+        """Workers started so far."""
+        return self._startups
+
+    # --------------------------------------------------------------------------------------------------- programs
+
+    def run(self, program: Program, *, solo: bool = False) -> Trace:
+        """Execute `program`; with `solo` in a process of its own. Raises HarnessError only for faults of the suite."""
+        try:
+            lowered = self.lower(program)
+        except Malformed as error:
+            return self._unexecuted(End.ERROR, str(error))
+        except TooLarge as error:
+            return self._unexecuted(End.UNSUPPORTED, str(error))
+        lacking = self.lacking(lowered)
+        if lacking:
+            return self._unexecuted(End.UNSUPPORTED, lacking)
+        if solo:
+            self.restart()
+        try:
+            worker = self._live()
+        except StartFailed as error:
+            return self._unexecuted(End.ERROR, f"no new worker: {error}")
+        worker.capture.mark()
+        replies, death = worker.run((lowered.wire,))
+        reply = replies[0] if replies else self._idle_end(worker, death)
+        trace = self._decode(reply, worker, worker.capture.since_mark())
+        if death is not None:
+            self._dispose(worker)
+        if solo:
+            self.restart()
+        return trace
+
+    def lower(self, program: Program) -> Lowered:
+        """`program` for `run_raw` and `run_batch`. Raises Malformed or TooLarge."""
+        return lower(program, self._interface)
+
+    def lacking(self, lowered: Lowered) -> str:
+        """What a lowered program needs and this backend has not, '' when it can run."""
+        for need in lowered.needs:
+            if need not in self._capabilities:
+                return need
+        known = self._interface.functions.keys() - self.missing
+        return next((f for f in sorted(lowered.functions) if f not in known), "")
+
+    def run_raw(self, wire: bytes) -> bytes:
+        """Execute one lowered program; its reply as it came."""
+        return self.run_batch((wire,))[0]
+
+    def run_batch(self, wires: Sequence[bytes]) -> list[bytes]:
+        """Execute lowered programs with few commands; one reply each, whatever happens to the worker in between.
+
+        Raises HarnessError when a new worker does not start.
+        """
+        answers: list[bytes] = []
+        while len(answers) < len(wires):
+            try:
+                worker = self._live()
+            except StartFailed as error:
+                raise HarnessError(f"{self._place.backend}: no new worker: {error}") from error
+            replies, death = worker.run(_portion(wires, len(answers)))
+            answers += replies or [self._idle_end(worker, death)]
+            if death is not None:
+                self._dispose(worker)
+        return answers
+
+    def decode(self, reply: bytes) -> Trace:
+        """The trace of a raw reply."""
+        return self._decode(reply, self._worker, "")
+
+    def check_leaks(self) -> bool:
+        """Whether the library lost memory since the last check; needs the asan flavour. Raises HarnessError when that
+        cannot be found out."""
+        if not self._setup.count_leaks:
+            raise HarnessError(f"{self._place.backend}: the session was not opened for leak checks")
+        lost = self._live().check_leaks()
+        if lost is None:
+            self.restart()
+            raise HarnessError(f"{self._place.backend}: the worker died over a leak check")
+        return lost
+
+    def _decode(self, reply: bytes, worker: Worker | None, output: str) -> Trace:
+        known = (worker.greeting if worker is not None else self._greeting).pointers
+        try:
+            return self._decoder.decode(reply, known, self._capabilities, output)
+        except ValueError as error:
+            return self._unexecuted(End.ERROR, str(error))
+
+    def _unexecuted(self, kind: End, detail: str) -> Trace:
+        return Trace((), Ending(kind, detail=detail), capabilities=self._capabilities)
+
+    def _idle_end(self, worker: Worker, death: Death | None) -> bytes:
+        """A worker that dies between programs is found out by the next one, which then is not to blame."""
+        if death is None:
+            raise HarnessError(f"{self._place.backend}: the executor answered to fewer programs than it was given")
+        code, detail = worker.verdict(death)
+        return encode_end(code, f"{detail} before the program started")
+
+    # ---------------------------------------------------------------------------------------------------- workers
+
+    def _start(self) -> Worker:
+        worker = Worker(self._setup, self._interface)
+        try:
+            worker.start()
+        except BaseException:
+            worker.close()
+            raise
+        self._startups += 1
+        self._worker = worker
+        return worker
+
+    def _live(self) -> Worker:
+        if self._closed:
+            raise HarnessError(f"{self._place.backend}: the session is closed")
+        return self._worker or self._start()
+
+    def _dispose(self, worker: Worker) -> None:
+        self._note_access(worker)
+        self._worker = None
+        worker.kill()
+        worker.close()
+
+    def restart(self) -> None:
+        """Throw the worker away; the next program meets a new process."""
+        if self._worker is not None:
+            worker = self._worker
+            worker.leave()
+            self._dispose(worker)
+
+    def close(self) -> None:
+        """End the worker; further calls are not allowed."""
+        self.restart()
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _portion(wires: Sequence[bytes], start: int) -> Sequence[bytes]:
+    """As many programs from `start` on as fit into one command."""
+    room = layout.COMMAND_SIZE - 8
+    for end in range(start, min(len(wires), start + layout.MAX_BATCH)):
+        room -= len(wires[end]) + 8
+        if room < 0:
+            return wires[start:end]
+    return wires[start : start + layout.MAX_BATCH]
+
+
+def capabilities(greeting: Greeting) -> frozenset[Capability]:
+    """What a backend declares, from what its library told."""
+    found = {capability for bit, capability in _BITS.items() if greeting.capabilities & bit}
+    found |= {Capability.DATA_ACCESS, Capability.EXIT}
+    if greeting.streams:
+        found.add(Capability.STREAMS)
+    if greeting.flavour in ("asan", "tsan"):
+        found.add(Capability.INSTRUMENTED)
+    return frozenset(found)
+
+
+def find_executor(interface: Interface, options: Options) -> Path:
+    """The executor to use: the prebuilt one of the options, otherwise built here. Raises BackendError for a path that is
+    no program, HarnessError when nothing can be built."""
+    if not options.executor:
+        return build_executor(render_executor(interface, options.flavour), options.flavour)
+    path = Path(options.executor).resolve()
+    if not path.is_file():
+        raise BackendError(f"no executor at {options.executor}; check --executor PATH")
+    return path
