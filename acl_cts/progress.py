@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from acl_cts.conformance.events import Collected, Event, Judged, Supported
 from acl_cts.reports.results import RED, CaseResult
 
-SHOWN = 20
+SHOWN = 10
 """Failures of one backend that are shown as they fall; the summary has the rest."""
 
 STEPS = 5

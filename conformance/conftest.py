@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from acl_cts.conformance.plugin import (
     pytest_addoption,
-    pytest_collection_finish,
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_pycollect_makeitem,
@@ -13,7 +12,6 @@ from acl_cts.conformance.plugin import (
 
 __all__ = [
     "pytest_addoption",
-    "pytest_collection_finish",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_pycollect_makeitem",

@@ -1,7 +1,8 @@
-"""Launching pytest in a process of its own and following its verdicts as they fall."""
+"""Launching pytest in processes of their own and following their verdicts as they fall."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -40,6 +41,9 @@ class Usage(Exception):
     """The run cannot start for a reason that the user can mend. The message is one line."""
 
 
+Child = subprocess.Popen[bytes]
+
+
 @dataclass(slots=True)
 class Heard:
     """What the events said so far."""
@@ -68,7 +72,10 @@ class Heard:
 
 @dataclass(slots=True)
 class Launch:
-    """One backend's pytest. `watch` is called with every event as it arrives; `keyword` is pytest's -k."""
+    """One backend's pytest, split over `jobs` processes that share nothing but the file of events.
+
+    `watch` is called with every event as it arrives; `keyword` is pytest's -k.
+    """
 
     plan: Plan
     jobs: int
@@ -85,41 +92,47 @@ class Launch:
         folder = Path(tempfile.mkdtemp(prefix="acl-cts-"))
         heard = Heard()
         try:
-            code, log = self._follow(folder, heard)
+            codes, log = self._follow(folder, heard)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         if not heard.trouble and not self.interrupted:
-            heard.trouble = _breakdown(code, heard, log)
+            heard.trouble = _breakdown(codes, heard, log)
         return self._sum_up(heard, time.monotonic() - started)
 
-    def _follow(self, folder: Path, heard: Heard) -> tuple[int, str]:
+    def _follow(self, folder: Path, heard: Heard) -> tuple[list[int], str]:
+        """Run all processes to their end: their exit codes, and all that they printed."""
         events = folder / "events"
         events.touch()
-        plan = replace(self.plan, events=str(events))
         reader = EventReader(events)
-        with (folder / "log").open("wb") as log:
-            child = subprocess.Popen(
+        logs = [folder / f"log-{shard}" for shard in range(self.jobs)]
+        children = [self._start(shard, events, log) for shard, log in enumerate(logs)]
+        try:
+            self._listen(children, reader, heard)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            _end(children)
+            self._hear(reader, heard)
+        finally:
+            _end(children)
+            reader.close()
+        texts = [log.read_text(encoding="utf-8", errors="replace") for log in logs]
+        return [child.returncode for child in children], "\n".join(texts)
+
+    def _start(self, shard: int, events: Path, log: Path) -> Child:
+        plan = replace(self.plan, events=str(events), shard=(shard, self.jobs))
+        with log.open("wb") as file:
+            return subprocess.Popen(
                 self._command(plan),
                 stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdout=file,
                 stderr=subprocess.STDOUT,
                 env=_environment(),
                 start_new_session=True,
             )
-        try:
-            self._listen(child, reader, heard)
-        except KeyboardInterrupt:
-            self.interrupted = True
-            _end(child)
-            self._hear(reader, heard)
-        finally:
-            _end(child)
-            reader.close()
-        return child.returncode, (folder / "log").read_text(encoding="utf-8", errors="replace")
 
-    def _listen(self, child: subprocess.Popen[bytes], reader: EventReader, heard: Heard) -> None:
+    def _listen(self, children: list[Child], reader: EventReader, heard: Heard) -> None:
         while True:
-            running = child.poll() is None
+            running = any(child.poll() is None for child in children)
             self._hear(reader, heard)
             if not running or heard.trouble:
                 return
@@ -133,10 +146,8 @@ class Launch:
     def _command(self, plan: Plan) -> list[str]:
         home = Path(acl_cts.conformance.__file__).parent
         command = [sys.executable, "-m", "pytest", str(home / "test_conformance.py")]
-        command += ["-c", os.devnull, "--rootdir", str(home), "-p", "no:cacheprovider", "-q", "--tb=short"]
+        command += ["-c", os.devnull, "--rootdir", str(home), "-p", "no:cacheprovider", "-q", "-s", "--tb=short"]
         command += ["--acl-plan", plan.to_json()]
-        if self.jobs > 1:
-            command += ["-p", "xdist", "-n", str(self.jobs)]
         if self.keyword:
             command += ["-k", self.keyword]
         return command
@@ -164,17 +175,18 @@ def _unreported(id: str) -> CaseResult:
     return CaseResult(id, Verdict.ERROR, "the test process ended before it reported this case", Cause.UNREPORTED)
 
 
-def _breakdown(code: int, heard: Heard, log: str) -> str:
+def _breakdown(codes: list[int], heard: Heard, log: str) -> str:
     """Why pytest broke down, or '' when it did not. Raises Usage when the filter is wrong or leaves nothing."""
-    if code == NOTHING_COLLECTED:
-        raise Usage("no case matches these filters; `acl-cts list` shows all cases")
-    if code == REFUSED:
+    if REFUSED in codes:
         errors = [line for line in log.splitlines() if line.startswith("ERROR")]
         raise Usage(errors[-1] if errors else log.strip())
-    if code in (0, 1) and heard.collected is not None:
+    if heard.collected is None and set(codes) == {NOTHING_COLLECTED}:
+        raise Usage("no case matches these filters; `acl-cts list` shows all cases")
+    broken = [code for code in codes if code not in (0, 1, NOTHING_COLLECTED)]
+    if heard.collected is not None and not broken:
         return ""
     tail = "\n".join(log.splitlines()[-TAIL:])
-    return f"pytest ended with code {code}; its last lines:\n{tail}"
+    return f"pytest ended with code {(broken or codes)[0]}; its last lines:\n{tail}"
 
 
 def _environment() -> dict[str, str]:
@@ -184,20 +196,19 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End `child` and everything that it started: politely, then for certain."""
-    if child.poll() is None:
-        os.killpg(child.pid, signal.SIGINT)
-        try:
-            child.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            pass
-        except KeyboardInterrupt:
-            # A second Ctrl-C while waiting: no more patience.
-            pass
+def _end(children: list[Child]) -> None:
+    """End all of `children` and everything that they started: politely, then for certain."""
+    for child in children:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGINT)
+    until = time.monotonic() + GRACE
     try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    finally:
+        for child in children:
+            child.wait(max(0.0, until - time.monotonic()))
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        # Too slow, or a second Ctrl-C: no more patience.
+        pass
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
         child.wait()

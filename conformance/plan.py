@@ -13,7 +13,8 @@ from acl_cts.conformance.selection import Selection
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`backends` as on the command line. `seed` shuffles the order; None keeps it.
+    """`backends` as on the command line. `seed` shuffles the order; None keeps it. `shard`: which part of the items
+    this process takes, and of how many.
 
     `deadline`: reading of the monotonic clock after which nothing is executed any more. `events`: file to which every
     verdict is appended as it falls. `failures`: folder for what is kept of failures. Both '' for none.
@@ -24,6 +25,7 @@ class Plan:
     selection: Selection = field(default_factory=Selection)
     isolate: bool = False
     seed: int | None = None
+    shard: tuple[int, int] = (0, 1)
     deadline: float | None = None
     events: str = ""
     failures: str = ""
@@ -37,6 +39,7 @@ class Plan:
         """The plan that `to_json` wrote. Raises ValueError, KeyError or TypeError for anything else."""
         data: dict[str, Any] = json.loads(text)
         data["backends"] = tuple(data["backends"])
+        data["shard"] = tuple(data["shard"])
         data["options"] = Options(**data["options"])
         data["selection"] = Selection(**{name: tuple(values) for name, values in data["selection"].items()})
         return Plan(**data)

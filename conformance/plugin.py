@@ -80,26 +80,19 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
     ]
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffle, when a seed asks for it."""
-    seed = config.stash[PLAN].seed
-    if seed is not None:
-        random.Random(seed).shuffle(items)
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Tell the front door what is about to be judged. The controller of pytest-xdist collects nothing itself."""
-    config = session.config
-    if not session.items or config.getoption("collectonly"):
-        return
-    for backend in config.stash[PLAN].backends:
-        ids = (
-            case.id
-            for item in session.items
-            if isinstance(item, ConformanceItem) and item.backend == backend
-            for case in item.cases
-        )
-        config.stash[BENCH].send(Collected(backend, everything()[2], tuple(ids)))
+    """Shuffle, when a seed asks for it; tell the front door what is about to be judged; keep this process's part."""
+    plan = config.stash[PLAN]
+    if plan.seed is not None:
+        random.Random(plan.seed).shuffle(items)
+    for backend in plan.backends:
+        mine = [item for item in items if isinstance(item, ConformanceItem) and item.backend == backend]
+        if mine:
+            ids = tuple(case.id for item in mine for case in item.cases)
+            config.stash[BENCH].send(Collected(backend, everything()[2], ids))
+    first, step = plan.shard
+    items[:] = items[first::step]
 
 
 class ConformanceItem(pytest.Item):
@@ -167,7 +160,7 @@ class Bench:
         for case in chosen:
             outcome = runner.judge(case)
             result = outcome.result
-            if self.plan.failures and result.verdict in RED:
+            if self.plan.failures and result.verdict in RED and outcome.trace is not None:
                 result = replace(result, files=self._keep(case, outcome, runner.spec))
             self.send(Judged(backend, result))
             yield result

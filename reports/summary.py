@@ -91,13 +91,14 @@ class Summary:
             return
         yield ""
         yield f"{run.backend}: failures by root cause"
-        for number, root in enumerate(found[:DETAILED], 1):
+        told = [root for root in found[:DETAILED] if root.cases[0].files or root.headline]
+        for number, root in enumerate(told, 1):
             yield from self._detail(number, run, root)
-        for number, root in enumerate(found[DETAILED : DETAILED + LISTED], DETAILED + 1):
+        rest = found[len(told) :]
+        for number, root in enumerate(rest[:LISTED], len(told) + 1):
             yield _cut(f"{number}. {_title(root)}  e.g. {root.cases[0].id}")
-        rest = len(found) - DETAILED - LISTED
-        if rest > 0:
-            yield f"and {rest} more root causes: see results.json"
+        if len(rest) > LISTED:
+            yield f"and {len(rest) - LISTED} more root causes: see results.json"
 
     def _detail(self, number: int, run: BackendRun, root: Root) -> Iterator[str]:
         case, headline = root.cases[0], root.headline

@@ -166,6 +166,7 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
         click.echo(f"shuffled with seed {request.plan.seed}", err=True)
     for looked in ready:
         if looked.trouble:
+            click.echo(f"acl-cts: {looked.backend}: {looked.trouble}", err=True)
             runs.append(looked)
             continue
         done, interrupted = _judge_one(spec, request, looked)
@@ -197,6 +198,8 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[Backen
     with RunProgress(backend, request.verbosity) as progress:
         launch = Launch(plan, request.jobs, request.keyword, progress.watch)
         done = launch.run()
+    if done.trouble:
+        click.echo(f"acl-cts: {backend}: {done.trouble}", err=True)
     return (
         dataclasses.replace(
             done,

@@ -1,0 +1,333 @@
+"""The command line as a user meets it: processes, exit codes, files, one line for every error."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+import third_party
+
+import acl_cts.conformance
+import acl_cts.reports
+
+LENGTH = ("--function", "aclrtGetBufDataLen")
+"""A selection of some size that the wrong lengths of the odd backend touch."""
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def acl(tmp_path: Path) -> Run:
+    """Runs `acl-cts` with the odd backend announced, in an empty folder."""
+    site = tmp_path / "site"
+    site.mkdir()
+    third_party.announce(site)
+    (tmp_path / "work").mkdir()
+
+    def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "acl_cts.main", *args],
+            cwd=tmp_path / "work",
+            env=os.environ | {"PYTHONPATH": str(site)} | environment,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            check=False,
+        )
+
+    return run
+
+
+def stored(tmp_path: Path, out: str = "acl-cts-out") -> dict[str, object]:
+    """results.json, held against its schema."""
+    found = json.loads((tmp_path / "work" / out / "results.json").read_text(encoding="utf-8"))
+    schema = json.loads((Path(acl_cts.reports.__file__).parent / "results.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(found)
+    for run in found["runs"]:
+        assert sum(run["totals"].values()) == len(run["cases"])
+        assert len({case["id"] for case in run["cases"]}) == len(run["cases"])
+    return dict(found)
+
+
+def one_line(text: str) -> bool:
+    return len(text.strip().splitlines()) == 1
+
+
+# ------------------------------------------------------------------------------------------------------ exit codes
+
+
+@pytest.mark.parametrize(
+    ("backend", "selection", "code"),
+    [
+        ("simulator", LENGTH, 0),
+        ("odd:no-mbuf", LENGTH, 0),
+        ("odd:wrong-length", LENGTH, 1),
+        ("odd:once", LENGTH, 1),
+        ("odd:nowhere", LENGTH, 2),
+        ("odd:unbuilt", LENGTH, 3),
+        ("odd:harness", LENGTH, 3),
+        ("odd:dies", LENGTH, 3),
+        ("odd:lost", LENGTH, 4),
+        ("odd:no-allocator", ("--function", "aclrtAllocatorDestroyDesc"), 4),
+        ("odd:interrupts", LENGTH, 130),
+    ],
+)
+def test_exit_code(acl: Run, tmp_path: Path, backend: str, selection: tuple[str, ...], code: int) -> None:
+    done = acl("run", "--backend", backend, "--jobs", "1", *selection)
+    assert done.returncode == code, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    if code == 2:
+        assert one_line(done.stderr)
+        assert done.stdout == ""
+        return
+    found = stored(tmp_path)
+    assert found["exit"]["code"] == code  # type: ignore[index]
+    assert done.stdout.splitlines()[-1].startswith(f"exit code {code}")
+
+
+def test_an_interrupted_run_keeps_what_it_has(acl: Run, tmp_path: Path) -> None:
+    acl("run", "--backend", "odd:interrupts", "--jobs", "1", *LENGTH)
+    found = stored(tmp_path)
+    assert found["finished"] is False
+    totals = found["runs"][0]["totals"]  # type: ignore[index]
+    assert totals["pass"] > 0
+    assert totals["not-run"] > 0
+
+
+def test_a_test_process_that_dies_loses_no_case(acl: Run, tmp_path: Path) -> None:
+    listed = acl("list", *LENGTH).stdout.split()
+    acl("run", "--backend", "odd:dies", "--jobs", "2", *LENGTH)
+    cases = stored(tmp_path)["runs"][0]["cases"]  # type: ignore[index]
+    assert [case["id"] for case in cases] == listed
+    assert {"pass", "error"} <= {case["verdict"] for case in cases}
+
+
+def test_a_failure_that_does_not_repeat_is_flaky(acl: Run, tmp_path: Path) -> None:
+    acl("run", "--backend", "odd:once", "--jobs", "1", *LENGTH)
+    assert stored(tmp_path)["runs"][0]["totals"]["flaky"] == 1  # type: ignore[index]
+
+
+def test_a_time_limit_leaves_the_run_incomplete(acl: Run, tmp_path: Path) -> None:
+    done = acl("run", "--backend", "simulator", "--max-time", "0.001", *LENGTH)
+    assert done.returncode == 4
+    totals = stored(tmp_path)["runs"][0]["totals"]  # type: ignore[index]
+    assert totals["not-run"] == sum(totals.values()) > 0
+
+
+def test_fail_on_narrows(acl: Run) -> None:
+    assert acl("run", "--backend", "odd:wrong-length", *LENGTH, "--fail-on", "obligation").returncode == 0
+    assert acl("run", "--backend", "odd:wrong-length", *LENGTH, "--fail-on", "obligation,explicit").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("run", "--function", "aclrtGetBufDataLne"), "did you mean aclrtGetBufDataLen"),
+        (("run", "--family", "mbuff"), "did you mean mbuf"),
+        (("run", "--clause", "nothing.like.it.at.all"), "no clause"),
+        (("run", "--case", "no/such/case"), "no case matches"),
+        (("run", "--group", "no-such-group"), "no group"),
+        (("run", "--backend", "cor"), "cor"),
+        (("run", "--fail-on", "everything"), "explicit"),
+        (("run", "--seed", "3"), "--shuffle"),
+        (("run", "-k", "(((", "--backend", "simulator"), "((("),
+        (("rnu",), "did you mean run"),
+        (("list", "--function", "aclrtFreeBuff"), "did you mean aclrtFreeBuf"),
+        (("replay", "no-such-file.txt"), "no-such-file.txt"),
+        (("spec", "show", "aclrtAlocBuf"), "did you mean aclrtAllocBuf"),
+        (("run", "--backend", "acl", "--library", "/no/such/libascendcl.so"), "/no/such/libascendcl.so"),
+    ],
+)
+def test_a_wrong_word_is_answered_by_what_to_do(acl: Run, args: tuple[str, ...], told: str) -> None:
+    done = acl(*args)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unwritable_folder_is_one_line(acl: Run, tmp_path: Path) -> None:
+    (tmp_path / "work" / "report").write_text("in the way")
+    done = acl("run", "--backend", "simulator", "--out", "report/deeper", *LENGTH)
+    assert done.returncode == 2
+    assert one_line(done.stderr)
+    assert "report/deeper" in done.stderr
+
+
+# ------------------------------------------------------------------------------------------------- files and output
+
+
+def test_a_run_writes_its_reports_and_a_failure_can_be_replayed(acl: Run, tmp_path: Path) -> None:
+    done = acl("run", "--backend", "odd:wrong-length", "--out", "report", *LENGTH)
+    report = tmp_path / "work" / "report"
+    assert done.stdout == (report / "summary.txt").read_text(encoding="utf-8")
+    cases = stored(tmp_path, "report")["runs"][0]["cases"]  # type: ignore[index]
+    failed = [case for case in cases if case["verdict"] == "fail"]
+    suite = ElementTree.parse(report / "junit.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert int(suite.attrib["failures"]) == len(failed) > 0
+    folder = report / failed[0]["files"]
+    assert {file.name for file in folder.iterdir()} == {"program.txt", "repro.c", "trace.json"}
+
+    command = next(line.split("reproduce", 1)[1].split() for line in done.stdout.splitlines() if "reproduce" in line)
+    again = acl(*[word.strip("'") for word in command[1:]])
+    assert again.returncode == 1
+    assert failed[0]["discrepancies"][0]["clause"] in again.stdout
+    judged = acl("replay", f"{folder}/trace.json", "--format", "json", "--backend", "odd:nowhere")
+    assert judged.returncode == 1
+    assert json.loads(judged.stdout)["discrepancies"] == failed[0]["discrepancies"]
+    assert acl("replay", f"{folder}", "--backend", "simulator").returncode == 0
+
+
+def test_the_reproducer_compiles(acl: Run, tmp_path: Path) -> None:
+    acl("run", "--backend", "odd:wrong-length", *LENGTH)
+    source = next((tmp_path / "work" / "acl-cts-out" / "failures").glob("*/repro.c"))
+    done = subprocess.run(
+        ["gcc", "-std=gnu11", "-Wall", "-fsyntax-only", str(source)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_another_run_forgets_the_failures_of_the_first(acl: Run, tmp_path: Path) -> None:
+    acl("run", "--backend", "odd:wrong-length", *LENGTH)
+    failures = tmp_path / "work" / "acl-cts-out" / "failures"
+    (failures / "notes").mkdir()
+    assert any(failures.glob("*/program.txt"))
+    acl("run", "--backend", "simulator", *LENGTH)
+    assert [entry.name for entry in failures.iterdir()] == ["notes"]
+
+
+def test_several_backends_are_told_apart(acl: Run, tmp_path: Path) -> None:
+    done = acl("run", "--backend", "simulator", "--backend", "odd:wrong-length", *LENGTH)
+    assert done.returncode == 1
+    runs = stored(tmp_path)["runs"]
+    assert [run["backend"] for run in runs] == ["simulator", "odd:wrong-length"]  # type: ignore[attr-defined]
+    failed = [case for case in runs[1]["cases"] if case["files"]]  # type: ignore[index]
+    assert failed[0]["files"].startswith("failures/odd-wrong-length/")
+
+
+def test_a_seed_repeats_an_order(acl: Run, tmp_path: Path) -> None:
+    orders = []
+    for seed in ("1", "1", "2"):
+        acl("run", "--backend", "simulator", "--shuffle", "--seed", seed, *LENGTH)
+        found = stored(tmp_path)
+        assert found["seed"] == int(seed)
+        orders.append([case["id"] for case in found["runs"][0]["cases"]])  # type: ignore[index]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+
+
+def test_isolated_and_split_runs_give_the_same_verdicts(acl: Run, tmp_path: Path) -> None:
+    told = []
+    for extra in (("--jobs", "1"), ("--jobs", "3"), ("--isolate",)):
+        acl("run", "--backend", "odd:wrong-length", *LENGTH, *extra)
+        told.append([(c["id"], c["verdict"]) for c in stored(tmp_path)["runs"][0]["cases"]])  # type: ignore[index]
+    assert told[0] == told[1] == told[2]
+
+
+def test_piped_output_is_plain_and_progress_stays_on_stderr(acl: Run) -> None:
+    done = acl("run", "--backend", "odd:wrong-length", *LENGTH, NO_COLOR="1")
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.stdout.startswith("acl-cts ")
+    assert "fail  mbuf/" in done.stderr
+    assert acl("run", "--backend", "simulator", "-q", *LENGTH).stdout == "exit code 0: as expected\n"
+
+
+def test_the_summary_as_json(acl: Run) -> None:
+    done = acl("run", "--backend", "simulator", "--format", "json", *LENGTH)
+    assert json.loads(done.stdout)["exit"] == {"code": 0, "holds": []}
+
+
+def test_a_terminal_without_unicode_gets_question_marks(acl: Run) -> None:
+    done = acl("spec", "docs-defects", "--lang", "zh", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "?" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m acl_cts.main list | head -1; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "0"
+    assert done.stderr == ""
+
+
+# ------------------------------------------------------------------------------------------------ other subcommands
+
+
+def test_version_and_help(acl: Run) -> None:
+    assert acl("--version").stdout == f"acl-cts {acl_cts.__version__}\n"
+    for command in (
+        "run",
+        "list",
+        "replay",
+        "backends",
+        "spec show",
+        "spec check",
+        "spec coverage",
+        "spec docs-defects",
+    ):
+        done = acl(*command.split(), "--help")
+        assert done.returncode == 0
+        assert "Example" in done.stdout
+
+
+def test_list_prints_ids_one_a_line(acl: Run) -> None:
+    lines = acl("list", "--family", "allocator").stdout.splitlines()
+    assert lines
+    assert all(line.startswith("allocator/") and " " not in line for line in lines)
+    assert acl("list", "--case", lines[0]).stdout.splitlines() == lines[:1]
+
+
+def test_spec_show(acl: Run) -> None:
+    text = acl("spec", "show", "aclrtSetBufUserData").stdout
+    assert "mbuf.set-user." in text
+    assert "aclrtSetBufUserData" in acl("spec", "show").stdout
+    assert acl("spec", "coverage").returncode == 0
+
+
+def test_backends_says_what_can_be_used(acl: Run) -> None:
+    text = acl("backends").stdout
+    assert "simulator" in text
+    assert "usable; capabilities:" in text
+    assert "odd" in text
+
+
+# ---------------------------------------------------------------------------------------------------- plain pytest
+
+
+@pytest.mark.parametrize(
+    ("backend", "code", "jobs"), [("simulator", 0, "0"), ("odd:wrong-length", 1, "0"), ("simulator", 0, "2")]
+)
+def test_pytest_alone_runs_the_suite(tmp_path: Path, backend: str, code: int, jobs: str) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    third_party.announce(site)
+    folder = Path(acl_cts.conformance.__file__).resolve().parent
+    report = tmp_path / "junit.xml"
+    command = [sys.executable, "-m", "pytest", str(folder), "--backend", backend, "-k", "aclrtGetBufDataLen", "-q"]
+    command += ["-n", jobs, f"--junitxml={report}", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        command,
+        cwd=folder.parent,
+        env=os.environ | {"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    assert suite is not None
+    assert int(suite.attrib["tests"]) > 0
+    if code:
+        assert "expected:" in done.stdout
+        assert "observed:" in done.stdout
