@@ -26,7 +26,8 @@ from acl_cts.specs.values import (
 
 @dataclass(slots=True)
 class Frame:
-    """One call as an expression sees it. `outs` and `ret` are UNKNOWN before the answer is there."""
+    """One call as an expression sees it. `outs` and `ret` are UNKNOWN before the answer is there. `addresses`: where the
+    handles that the call creates came to lie, by output."""
 
     machine: Machine
     args: dict[str, Any]
@@ -34,8 +35,8 @@ class Frame:
     ret: Any = UNKNOWN
     hits: int = 0
     pointers: tuple[Pointer, ...] | list[Pointer] = ()
+    addresses: dict[str, Any] = field(default_factory=dict)
     locals: dict[str, Any] = field(default_factory=dict)
-    created: list[Obj] = field(default_factory=list)
 
 
 Term = Callable[[Frame], Any]
@@ -240,9 +241,7 @@ def _new(tree: ex.New) -> Term:
     fields = [(name, compile_expression(value)) for name, value in tree.fields]
 
     def create(frame: Frame) -> Obj:
-        made = Obj(kind, {name: value(frame) for name, value in fields})
-        frame.created.append(made)
-        return made
+        return Obj(kind, {name: value(frame) for name, value in fields})
 
     return create
 
@@ -443,7 +442,10 @@ def _assign(effect: ex.Assign) -> Step:
         case ex.Name(name=name):
 
             def local(frame: Frame, doubtful: bool) -> None:
-                frame.locals[name] = UNKNOWN if doubtful else value(frame)
+                made = frame.locals[name] = UNKNOWN if doubtful else value(frame)
+                if name in frame.addresses and isinstance(made, Obj):
+                    address = frame.addresses[name]
+                    frame.machine.begin(made, address if isinstance(address, Ptr) else None)
 
             return local
         case ex.Field(base=base, name=name):

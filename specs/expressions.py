@@ -32,7 +32,7 @@ def is_handle(kind: str) -> bool:
 class Constant:
     """An integer, a truth value, `null` or `unknown`."""
 
-    value: int | bool | None | str
+    value: int | bool | str | None
     type: str
 
 
@@ -505,9 +505,7 @@ class _Parser:
             isinstance(target, Slice) and not isinstance(target.base, Field)
         ):
             raise ExpressionError(f"{ast.unparse(place)!r} cannot be assigned")
-        if not _assignable(target.type, value.type) and not (
-            target.type == BYTES and value.type in (BYTES, POINTER)
-        ):
+        if not _assignable(target.type, value.type) and not (target.type == BYTES and value.type in (BYTES, POINTER)):
             raise ExpressionError(f"{ast.unparse(node)!r} assigns {value.type} to {target.type}")
         return Assign(target, value)
 

@@ -30,7 +30,7 @@ from acl_cts.specs.model import (
     Spec,
     Takes,
 )
-from acl_cts.specs.program import Call, Program, Statement, Value
+from acl_cts.specs.program import Call, Program, Statement, Value, walk
 from acl_cts.specs.program_text import ProgramError, parse_program
 
 FOLDER = Path(__file__).parent
@@ -60,13 +60,13 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> Iterator[_Located]:
     made.lines = {}
     yield made
     for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str | int):
             raise yaml.MarkedYAMLError(problem=f"{key!r} is not a key", problem_mark=key_node.start_mark)
         if key in made:
             raise yaml.MarkedYAMLError(problem=f"{key!r} is given twice", problem_mark=key_node.start_mark)
         made.lines[key] = key_node.start_mark.line + 1
-        made[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+        made[key] = loader.construct_object(value_node, deep=True)
 
 
 _BOOL = "tag:yaml.org,2002:bool"
@@ -75,7 +75,9 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in pairs if tag != _BOOL]
     for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(_BOOL, re.compile("^(?:true|false)$"), list("tf"))  # `on` is a key here, not a truth value
+_Loader.add_implicit_resolver(
+    _BOOL, re.compile("^(?:true|false)$"), list("tf")
+)  # `on` is a key here, not a truth value
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,9 @@ def _check_schema(table: _Table) -> None:
     if errors:
         worst = jsonschema.exceptions.best_match(errors)
         line, clause = _place(table.data, list(worst.absolute_path))
-        raise table.error(line, f"{worst.message[:200]} (at {'/'.join(map(str, worst.absolute_path)) or 'top'})", clause)
+        raise table.error(
+            line, f"{worst.message[:200]} (at {'/'.join(map(str, worst.absolute_path)) or 'top'})", clause
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -230,7 +234,13 @@ class _Builder:
             readings = data.get("readings") or ({"value": data["value"]} if "value" in data else {})
             source = self._source(table, data, "limits")
             self.limits[name] = Limit(
-                name, table.data["family"], dict(readings), data["unit"], source, data.get("text", ""), data.get("relative", "")
+                name,
+                table.data["family"],
+                dict(readings),
+                data["unit"],
+                source,
+                data.get("text", ""),
+                data.get("relative", ""),
             )
 
     def _limit_values(self) -> dict[str, int]:
@@ -300,6 +310,7 @@ class _Builder:
             typical=typical,
             setups=setups,
             auxiliary=data.get("auxiliary", False),
+            tolerant=data.get("tolerant", False),
         )
 
     def _param(self, table: _Table, function: str, data: _Located) -> Param:
@@ -321,7 +332,14 @@ class _Builder:
                 raise table.error(data.line, f"{function}.{data['name']}: unknown kind of handle {data[key]!r}")
         handle = data.get("handle") or data.get("creates") or data.get("of") or ""
         return Param(
-            data["name"], ctype, kind, out, _INTEGERS.get(ctype, 64), handle, data.get("measure", ""), data.get("const", False)
+            data["name"],
+            ctype,
+            kind,
+            out,
+            _INTEGERS.get(ctype, 64),
+            handle,
+            data.get("measure", ""),
+            data.get("const", False),
         )
 
     def _scope(self, params: tuple[Param, ...], creates: Mapping[str, str]) -> ex.Scope:
@@ -331,7 +349,9 @@ class _Builder:
             return {Kind.INTEGER: ex.INT, Kind.DATA: ex.BYTES, Kind.ROOM: ex.BYTES}.get(param.kind, ex.POINTER)
 
         inputs = {p.name: ex.ANY if p.out else kind_of(p) for p in params}
-        outs = {p.name: ex.POINTER if p.kind is Kind.HANDLE else kind_of(p) for p in params if p.out or p.kind is Kind.ROOM}
+        outs = {
+            p.name: ex.POINTER if p.kind is Kind.HANDLE else kind_of(p) for p in params if p.out or p.kind is Kind.ROOM
+        }
         outs["ret"] = ex.POINTER if "ret" in creates else ex.INT
         collections = {name: (key, record) for name, (key, record, _) in self.collections.items()}
         return ex.Scope(inputs, outs, self._typed_kinds(), collections, self._limit_values(), creates)
@@ -364,7 +384,9 @@ class _Builder:
             raise table.error(line, f"the id is used twice (also line {self.clauses[name].line})", name)
         tests = [key for key in ("outcome", "ensures", "keeps", "observe", "touch", "balance", "invoke") if key in data]
         if not tests:
-            raise table.error(line, "nothing to test: one of outcome, ensures, keeps, observe, touch, balance, invoke", name)
+            raise table.error(
+                line, "nothing to test: one of outcome, ensures, keeps, observe, touch, balance, invoke", name
+            )
         if "class" in data and data["class"] not in self.common.data["classes"]:
             raise table.error(line, f"unknown class of codes {data['class']!r}", name)
 
@@ -432,7 +454,9 @@ class _Builder:
                 ctype=data.get("ctype", ""),
                 fields=dict(data["fields"]),
                 holds=data.get("holds", ""),
-                region=RegionKind(**{key.replace("-", "_"): value for key, value in region.items()}) if region else None,
+                region=RegionKind(**{key.replace("-", "_"): value for key, value in region.items()})
+                if region
+                else None,
                 states={key: self._program(table, states.lines[key], text) for key, text in states.items()},
                 probe=self._program(table, data.line, data.get("probe", "")).body,
             )
@@ -442,7 +466,9 @@ class _Builder:
         all_tables = [self.common, *self.tables]
         digest = hashlib.sha256()
         for table in all_tables:
-            digest.update(json.dumps([table.path.name, _plain(table.data)], sort_keys=True, ensure_ascii=False).encode())
+            digest.update(
+                json.dumps([table.path.name, _plain(table.data)], sort_keys=True, ensure_ascii=False).encode()
+            )
         families = {
             t.data["family"]: Family(
                 t.data["family"],
@@ -479,12 +505,9 @@ class _Builder:
         )
 
 
-def _statements(program: Program | tuple[Statement, ...]) -> Iterator[Statement]:
-    from acl_cts.specs.program import walk
-
-    bodies = (program.body, program.cleanup) if isinstance(program, Program) else (program,)
-    for body in bodies:
-        yield from walk(body)
+def _statements(program: Program) -> Iterator[Statement]:
+    yield from walk(program.body)
+    yield from walk(program.cleanup)
 
 
 def _check_references(spec: Spec, tables: list[_Table]) -> None:
@@ -499,10 +522,14 @@ def _check_references(spec: Spec, tables: list[_Table]) -> None:
             if clause not in spec.clauses:
                 raise fail(function.family, f"{function.name}: unknown clause {clause!r}")
         for program in (*function.simplest, *map(_as_program, function.setups.values())):
-            _check_program(spec, program, lambda what, f=function: fail(f.family, f"{f.name}: {what}"))
+            problem = program_problem(spec.interface, program)
+            if problem:
+                raise fail(function.family, f"{function.name}: {problem}")
     for kind in spec.kinds.values():
         for program in (*kind.states.values(), Program(kind.probe)):
-            _check_program(spec, program, lambda what, k=kind: fail(k.family, f"{k.name}: {what}"))
+            problem = program_problem(spec.interface, program)
+            if problem:
+                raise fail(kind.family, f"{kind.name}: {problem}")
         if kind.region:
             for clause in (kind.region.usable, kind.region.content, kind.region.content_shared):
                 if clause not in spec.clauses:
@@ -513,12 +540,14 @@ def _as_program(body: tuple[Statement, ...]) -> Program:
     return Program(body)
 
 
-def _check_program(spec: Spec, program: Program, fail: Callable[[str], SpecError]) -> None:
+def program_problem(interface: Interface, program: Program) -> str:
+    """What is wrong with the calls of a program: functions or parameters that do not exist; '' when nothing is."""
     for statement in _statements(program):
         if isinstance(statement, Call):
-            problem = call_problem(spec.interface, statement)
+            problem = call_problem(interface, statement)
             if problem:
-                raise fail(problem)
+                return problem
+    return ""
 
 
 def call_problem(interface: Interface, call: Call) -> str:

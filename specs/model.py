@@ -73,6 +73,7 @@ class Function:
     `creates`, `aliases`, `invokes`: by output (`ret` for the return value): kind of the new handle, the existing object that
     it names, the clause that a call through it puts to the test. `simplest`: valid programs that decide whether it is
     supported. `typical`: an argument that makes a valid call; `setups`: statements that make the second handle.
+    `tolerant`: what it answers to a handle that is no longer alive is open even where handles are robust.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Function:
     typical: Mapping[str, Value]
     setups: Mapping[str, tuple[Statement, ...]]
     auxiliary: bool = False
+    tolerant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,9 +222,7 @@ class Parallel:
     branches: tuple[tuple[Statement, ...], ...]
 
 
-Statement = (
-    Call | Repeat | UntilSame | Write | Read | Invoke | FailAllocation | Live | Hooks | When | Exit | Parallel
-)
+Statement = Call | Repeat | UntilSame | Write | Read | Invoke | FailAllocation | Live | Hooks | When | Exit | Parallel
 
 
 @dataclass(frozen=True, slots=True)

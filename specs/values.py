@@ -1,8 +1,8 @@
 """Values of the model: exact integers, pointers, objects and what is not known of them, with three-valued logic.
 
-Plain Python values stand for themselves: `int`, `bool`, `None` for NULL (or "none"), `str` for the address of a built-in
-callback or object (`callback:<type>:<n>`, `object:<n>`), `Ptr` for any other address, `tuple` for lists of objects and for
-bytes with unknown members (`None`), `frozenset` for sets of candidates.
+Plain Python values stand for themselves: `int`, `bool`, `None` for NULL (or "none"), `str` for the address of a
+built-in callback or object (`callback:<type>:<n>`, `object:<n>`), `Ptr` for any other address, `tuple` for lists of
+objects and for bytes with unknown members (`None`), `frozenset` for sets of candidates.
 """
 
 from __future__ import annotations

@@ -1,0 +1,686 @@
+"""The oracle: from tables, program and trace alone, which clauses held, were violated, or are open.
+
+It follows the answers of the library, surprising ones too: a violated clause is one root cause, and what later answers
+about the same objects look wrong is put down to it (blocked) instead of being counted again. It never knows which backend
+answered.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from acl_cts.specs.evaluate import Frame
+from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Judged, Outcome, UnsetError
+from acl_cts.specs.interface import Kind
+from acl_cts.specs.judgement import Finding, Judgement, Observation, Strength, Verdict
+from acl_cts.specs.model import Clause, Spec
+from acl_cts.specs.program import (
+    Call,
+    Exit,
+    FailAllocation,
+    Invoke,
+    Program,
+    Read,
+    Ref,
+    Statement,
+    UntilSame,
+    Write,
+    content,
+)
+from acl_cts.specs.rules import FunctionRules, Rule
+from acl_cts.specs.trace import (
+    CallRecord,
+    Capability,
+    End,
+    InvokeRecord,
+    LiveRecord,
+    Ptr,
+    Record,
+    SameRecord,
+    SkipRecord,
+    TouchRecord,
+    Trace,
+    callback_result,
+)
+from acl_cts.specs.values import CELL, UNKNOWN, UNWRITTEN, Obj, normalise
+
+EXPLICIT_REPEATS = 3
+"""Identical iterations that are judged one by one before the rest is taken to be alike."""
+
+CONTENT_LIMIT = 64 * 2**20
+"""A written range longer than this many bytes is not remembered, and reads of it are not judged."""
+
+
+def judge(spec: Spec, program: Program, trace: Trace) -> Judgement:
+    """What the documents say of `trace`, the answer to `program`. A pure function: a stored trace gets the verdict that
+    it got when it was made."""
+    return _Judge(spec, program, trace).run()
+
+
+class _Stop(Exception):
+    """Nothing after this record can be judged."""
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What has been found so far."""
+
+    discrepancies: list[Finding] = field(default_factory=list)
+    blocked: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
+    observations: dict[tuple[str, str, str], Observation] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    succeeded: set[str] = field(default_factory=set)
+    scarce: str = ""
+    missed: str = ""
+    leak: bool = False
+    fault_fired: bool = False
+    granted: int = 0
+    stopped: str = ""
+
+
+class _Judge:
+    """Goes through the records of one trace in order."""
+
+    def __init__(self, spec: Spec, program: Program, trace: Trace) -> None:
+        self.spec = spec
+        self.trace = trace
+        self.run_of = Execution.of(spec, program)
+        self.machine = self.run_of.machine
+        self.ledger = _Ledger()
+        self.robust = Capability.ROBUST_HANDLES in trace.capabilities
+        self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
+        self.called: list[str] = []
+
+    # ------------------------------------------------------------------------------------------------ the walk
+
+    def run(self) -> Judgement:
+        """Judge all records, then the ending."""
+        try:
+            self._records(self.trace.records)
+        except _Stop:
+            pass
+        except (KeyError, IndexError, UnsetError) as error:
+            reason = f"the trace does not fit the program: {error!r}"
+            return Judgement(Verdict.ERROR, reason=reason)
+        self._ending()
+        return self._judgement()
+
+    def _records(self, records: tuple[Record, ...]) -> None:
+        for place, record in enumerate(records):
+            if isinstance(record, SameRecord):
+                self._same(record, records[:place])
+            else:
+                self._record(record)
+
+    def _record(self, record: Record) -> None:
+        statement = self.run_of.statements[record.step]
+        counters = self.run_of.counters(record.step, record.loops)
+        match record, statement:
+            case CallRecord(), Call():
+                self._call(record, statement, counters)
+            case SkipRecord(), _:
+                self._skip(record, statement)
+            case TouchRecord(), Write() | Read():
+                self._touch(record, statement, counters)
+            case InvokeRecord(), Invoke():
+                self._invoke(record, statement, counters)
+            case LiveRecord(), _:
+                self._live(record)
+            case _:
+                raise KeyError(f"record of step {record.step} is not one of {type(statement).__name__}")
+
+    def _same(self, record: SameRecord, before: tuple[Record, ...]) -> None:
+        """Judge the last iteration again for each further one, until nothing changes any more."""
+        depth = len(record.loops)
+        block: list[Record] = []
+        iteration = None
+        for earlier in reversed(before):
+            if len(earlier.loops) <= depth or earlier.loops[:depth] != record.loops:
+                break
+            if iteration is not None and earlier.loops[depth] != iteration:
+                break
+            iteration = earlier.loops[depth]
+            block.append(earlier)
+        block.reverse()
+        if iteration is None:
+            return
+        for k in range(1, record.count + 1):
+            state = self._progress()
+            for old in block:
+                self._again(old, (*old.loops[:depth], iteration + k, *old.loops[depth + 1 :]), block)
+            if k >= EXPLICIT_REPEATS and self._progress() == state:
+                return
+
+    def _again(self, old: Record, loops: tuple[int, ...], block: list[Record]) -> None:
+        if isinstance(old, SameRecord):
+            self._same(_moved(old, loops), tuple(_moved(r, (*loops, *r.loops[len(loops) :])) for r in block))
+        else:
+            self._record(_moved(old, loops))
+
+    def _progress(self) -> tuple[Any, ...]:
+        """What tells whether one more identical iteration would change anything."""
+        ledger, machine = self.ledger, self.machine
+        found = len(ledger.discrepancies) + len(ledger.blocked) + len(ledger.notes) + len(ledger.observations)
+        unknown = sum(1 for item in machine.objects if item.alive is UNKNOWN)
+        sizes = tuple(len(c) for c in machine.collections.values())
+        return found, machine.live_objects, machine.live_bytes, unknown, sizes
+
+    # ------------------------------------------------------------------------------------------------- one call
+
+    def _call(self, record: CallRecord, call: Call, counters: dict[str, int]) -> None:
+        rules = self.run_of.rules.functions[record.function]
+        frame = self.run_of.frame(call, counters)
+        frame.pointers = self.trace.pointers
+        frame.outs = {name: normalise(value, self.trace.pointers) for name, value in record.outs}
+        frame.hits = len(record.hits)
+        frame.ret = normalise(record.ret, self.trace.pointers)
+        failed = frame.ret is None if rules.function.signature.returns is Kind.HANDLE else frame.ret != 0
+        self.called.append(record.function)
+        self.ledger.fault_fired |= record.fault_fired
+        judged = self.run_of.classify(rules, frame)
+        if judged.outcome is Outcome.UNDEFINED:
+            self._undefined(record, rules, judged, failed)
+            return
+        objects = self.run_of.handles(rules, frame)
+        for breach in record.breaches:
+            where = f"{breach.param}{breach.offset:+d}"
+            self._violated(self.spec.clauses["common.caller-memory"], record, objects, f"memory at {where} was written")
+        if not record.breaches:
+            self.ledger.held.add("common.caller-memory")
+        if failed:
+            self._failed(record, rules, frame, judged, objects)
+        else:
+            self._succeeded(record, call, rules, frame, judged, objects, counters)
+        self._spread(objects)
+
+    def _undefined(self, record: CallRecord, rules: FunctionRules, judged: Judged, failed: bool) -> None:
+        if not self.robust or not judged.certain:
+            self.ledger.stopped = f"undefined call of {record.function}"
+            raise _Stop
+        clause = self.spec.clauses["common.robust-refusal"]
+        if rules.function.tolerant:
+            return
+        if failed:
+            self.ledger.held.add(clause.id)
+        else:
+            self._violated(clause, record, [], self._answer(record))
+            raise _Stop
+
+    def _failed(
+        self, record: CallRecord, rules: FunctionRules, frame: Frame, judged: Judged, objects: list[Obj]
+    ) -> None:
+        if record.fault_fired:
+            self.ledger.held.add("common.fault-clean")
+        elif judged.outcome is Outcome.SUCCESS:
+            if self._scarce(rules, frame):
+                self.ledger.scarce = f"{record.function} answered {record.ret}: resources may be short"
+            else:
+                rule = judged.rules[0] if judged.rules else None
+                clause = rule.clause if rule else rules.function.clauses[-1]
+                self._violated(clause, record, objects, self._answer(record))
+        elif judged.outcome is Outcome.OPEN:
+            self._open(record, judged, frame, "refused")
+        else:
+            self.ledger.held.update(rule.clause.id for rule in judged.rules)
+            self._code_class(record, rules, judged)
+        self._posts(record, rules, frame, objects, "refusal")
+        for rule in rules.keeps:
+            for owner, name in rule.keeps(frame):
+                if isinstance(owner, Obj):
+                    owner.pending[str(name)] = rule.clause.id
+                else:
+                    self.machine.pending[owner, id(name)] = rule.clause.id
+
+    def _succeeded(
+        self,
+        record: CallRecord,
+        call: Call,
+        rules: FunctionRules,
+        frame: Frame,
+        judged: Judged,
+        objects: list[Obj],
+        counters: dict[str, int],
+    ) -> None:
+        if judged.outcome is Outcome.ERROR:
+            self._violated(judged.rules[0].clause, record, objects, self._answer(record))
+        elif judged.outcome is Outcome.OPEN:
+            self._open(record, judged, frame, "accepted")
+        else:
+            self.ledger.held.update(rule.clause.id for rule in judged.rules)
+            self.ledger.succeeded.add(record.function)
+        found = len(self.ledger.discrepancies)
+        self._posts(record, rules, frame, objects, "success")
+        bound = self.run_of.succeed(call, rules, frame, counters)
+        made = [item for item in bound.outs.values() if isinstance(item, Obj)]
+        if len(self.ledger.discrepancies) > found:
+            self._taint(self.ledger.discrepancies[-1].clause, made)
+        objects.extend(item for item in made if item not in objects)
+        for until in (self._until(record.step),):
+            if until is not None:
+                self._repeat_of(until, bound, counters, record)
+        if rules.function.takes and rules.function.takes.size:
+            self.ledger.granted = max(self.ledger.granted, int(frame.args[rules.function.takes.size]))
+
+    def _until(self, step: int) -> UntilSame | None:
+        before = self.run_of.statements[step - 1] if step else None
+        return before if isinstance(before, UntilSame) else None
+
+    def _repeat_of(self, until: UntilSame, bound: Binding, counters: dict[str, int], record: CallRecord) -> None:
+        """An attempt of a `until` block: bind `name[k]`, and `found` when the handle has come again."""
+        target = until.call.target
+        if target is not None:
+            self.run_of.bindings.pop(self.run_of.key(target.name, target.index, counters), None)
+            self.run_of.bindings[target.name, counters[ATTEMPT]] = bound
+        like = self.run_of.binding(until.like, counters).principal
+        made = bound.principal
+        if isinstance(made, Obj) and isinstance(like, Obj) and set(made.addresses) & set(like.addresses):
+            self.run_of.bindings[until.found, None] = bound
+
+    # ------------------------------------------------------------------------------------------ parts of a call
+
+    def _scarce(self, rules: FunctionRules, frame: Frame) -> bool:
+        """Whether a refusal may stand for a lack of resources."""
+        takes, floor = rules.function.takes, self.spec.floor
+        if takes is None:
+            return False
+        size = frame.args[takes.size] if takes.size else 0
+        return bool(
+            size > floor.allocation
+            or self.machine.live_bytes > floor.live_bytes
+            or self.machine.live_objects > floor.live_objects
+        )
+
+    def _open(self, record: CallRecord, judged: Judged, frame: Frame, answer: str) -> None:
+        key = (
+            record.function + "(" + ", ".join(f"{n}={_short(v)}" for n, v in frame.args.items() if v is not CELL) + ")"
+        )
+        for rule in judged.rules[:1]:
+            self.ledger.held.add(rule.clause.id)
+            self._observe(rule.clause, answer, record.step, key)
+
+    def _observe(self, clause: Clause, answer: str, step: int, key: str) -> None:
+        self.ledger.observations.setdefault((clause.id, answer, key), Observation(clause.id, answer, step, key))
+
+    def _code_class(self, record: CallRecord, rules: FunctionRules, judged: Judged) -> None:
+        clause = self.spec.clauses["common.code-class"]
+        code = record.ret
+        if not isinstance(code, int) or rules.function.signature.returns is Kind.HANDLE:
+            return
+        ranges = [r for rule in judged.rules for r in self.spec.code_classes[rule.clause.refusal]]
+        if any(low <= code <= high for low, high in ranges):
+            self.ledger.held.add(clause.id)
+        else:
+            self._note(clause, record, self._answer(record), f"a code for: {judged.rules[0].clause.text_en}")
+
+    def _posts(self, record: CallRecord, rules: FunctionRules, frame: Frame, objects: list[Obj], outcome: str) -> None:
+        for rule in rules.posts:
+            on = rule.clause.on
+            if on not in (outcome, "any") or rule.applies(frame) is not True:
+                continue
+            truth = rule.ensures(frame) if rule.ensures else UNKNOWN
+            if truth is True:
+                self._held(rule, frame)
+            elif truth is False:
+                self._broken(rule, record, frame, objects)
+            elif not rule.observe:
+                self._partly(rule, frame)
+            if truth is not False and outcome == "success":
+                self._answers(rule, record, frame)
+
+    def _answers(self, rule: Rule, record: CallRecord, frame: Frame) -> None:
+        for label, term in rule.observe:
+            if term(frame) is True:
+                self._observe(rule.clause, label, record.step, "" if rule.clause.consistent else record.function)
+                if rule.ensures is None:
+                    self.ledger.held.add(rule.clause.id)
+                return
+
+    def _held(self, rule: Rule, frame: Frame) -> None:
+        self.ledger.held.add(rule.clause.id)
+        for owner, name in rule.reads(frame):
+            pending = self._pop_pending(owner, name)
+            if pending:
+                self.ledger.held.add(pending)
+
+    def _partly(self, rule: Rule, frame: Frame) -> None:
+        """An answer that could only be compared in part (unknown bytes) is no evidence either way."""
+
+    def _pop_pending(self, owner: Obj | str, name: str | Obj) -> str:
+        if isinstance(owner, Obj):
+            return owner.pending.pop(str(name), "")
+        return self.machine.pending.pop((owner, id(name)), "")
+
+    def _broken(self, rule: Rule, record: CallRecord, frame: Frame, objects: list[Obj]) -> None:
+        """A postcondition is false: put it down to a refused call that should have kept this state, if there was one."""
+        clause = rule.clause
+        observed = self._answer(record)
+        if clause.strength is Strength.ADVISORY:
+            self._note(clause, record, observed)
+            return
+        related = [owner for owner, _ in rule.reads(frame) if isinstance(owner, Obj)]
+        for owner, name in rule.reads(frame):
+            pending = self._pop_pending(owner, name)
+            if pending:
+                clause = self.spec.clauses[pending]
+        self._violated(clause, record, [*objects, *related], observed)
+
+    # ------------------------------------------------------------------------------------------------- findings
+
+    def _violated(self, clause: Clause, record: Record, objects: Iterable[Obj], observed: str) -> None:
+        objects = list(objects)
+        if clause.strength is Strength.ADVISORY:
+            self._note(clause, record, observed)
+            return
+        root = next((item.taint for item in self._with_regions(objects) if item.taint), "")
+        finding = self._finding(clause, record, observed, root)
+        if root:
+            self.ledger.blocked.append(finding)
+        else:
+            self.ledger.discrepancies.append(finding)
+        self._taint(root or clause.id, objects)
+
+    def _note(self, clause: Clause, record: Record, observed: str, expected: str = "") -> None:
+        if not any(note.clause == clause.id for note in self.ledger.notes):
+            self.ledger.notes.append(self._finding(clause, record, observed, "", expected))
+
+    def _finding(self, clause: Clause, record: Record, observed: str, root: str, expected: str = "") -> Finding:
+        statement = self.run_of.statements[record.step]
+        function = statement.function if isinstance(statement, Call) else clause.function
+        return Finding(
+            clause.id, clause.strength, function, record.step, record.loops, expected or clause.text_en, observed, root
+        )
+
+    def _taint(self, root: str, objects: Iterable[Obj]) -> None:
+        for item in self._with_regions(objects):
+            item.taint = item.taint or root
+
+    def _with_regions(self, objects: Iterable[Obj]) -> list[Obj]:
+        found: list[Obj] = []
+        for item in objects:
+            found.append(item)
+            region = self.machine.region_of(item)
+            if region is not None:
+                found.append(region)
+        return found
+
+    def _spread(self, objects: list[Obj]) -> None:
+        """What takes part in a call with a tainted object is tainted too."""
+        if len(objects) > 1 or (objects and self.machine.region_of(objects[0]) is not None):
+            root = next((item.taint for item in self._with_regions(objects) if item.taint), "")
+            if root:
+                self._taint(root, objects)
+
+    def _answer(self, record: CallRecord) -> str:
+        """The answer of a call in one plain sentence."""
+        parts = [f"{n} = {_short(normalise(v, self.trace.pointers))}" for n, v in record.outs]
+        returned = _short(normalise(record.ret, self.trace.pointers))
+        return f"{record.function} returned {returned}" + (", " + ", ".join(parts) if parts else "")
+
+    # ---------------------------------------------------------------------------------------------- other records
+
+    def _skip(self, record: SkipRecord, statement: Statement) -> None:
+        if record.reason == "not-repeated":
+            self.ledger.missed = "not reached: the handle value did not come again"
+        elif record.reason == "unavailable" and not isinstance(statement, Call):
+            self.ledger.observations.setdefault(
+                ("", "unavailable", str(record.step)), Observation("", "unavailable", record.step, "live count")
+            )
+
+    def _touch(self, record: TouchRecord, statement: Write | Read, counters: dict[str, int]) -> None:
+        key = self.run_of.key(statement.ref.name, statement.ref.index, counters)
+        region = self.run_of.located[key]
+        kind = self.spec.kinds[region.kind].region
+        if kind is None or self.machine.region_alive(region) is not True:
+            self.ledger.stopped = "a data area of unknown life was touched"
+            raise _Stop
+        if record.error:
+            what = "written" if isinstance(statement, Write) else "read"
+            self._violated(self.spec.clauses[kind.usable], record, [region], f"cannot be {what}: {record.error}")
+            return
+        self.ledger.held.add(kind.usable)
+        if isinstance(statement, Write):
+            region.writes.append((statement.offset, _kept(statement)))
+            return
+        known = _compose(region.writes, statement.offset, statement.length)
+        clause = self.spec.clauses[kind.content_shared if region.fields.get(kind.shared) is True else kind.content]
+        verdict, observed = _compare_read(known, record)
+        if verdict is False:
+            self._violated(clause, record, [region], observed)
+        elif verdict is True:
+            self.ledger.held.add(clause.id)
+
+    def _invoke(self, record: InvokeRecord, statement: Invoke, counters: dict[str, int]) -> None:
+        ref = statement.function
+        bound = self.run_of.binding(Ref(ref.name, ref.index), counters)
+        name = ref.field or ""
+        pointer = bound.outs.get(name, UNKNOWN)
+        owner = next((f for f in self.spec.functions.values() if name in f.invokes), None)
+        if owner is None or not isinstance(pointer, str) or record.error:
+            return
+        clause = self.spec.clauses[owner.invokes[name]]
+        _, ctype, number = pointer.split(":")
+        callback = self.spec.interface.callbacks[ctype]
+        args = [self.run_of.value(v, Kind.OBJECT, "", counters) for v in statement.args]
+        expected = self._call_back(ctype, int(number), args)
+        hits = [(h.ctype, h.number, tuple(normalise(a, self.trace.pointers) for a in h.args)) for h in record.hits]
+        right = hits[:1] == [(ctype, int(number), tuple(args))] and (int(number) == 4 or len(hits) == 1)
+        ret = normalise(record.ret, self.trace.pointers)
+        if right and callback.returns != "void":
+            right = isinstance(ret, Ptr) and self.trace.pointers[ret.id].raw == expected
+        if right:
+            self.ledger.held.add(clause.id)
+        else:
+            reached = "; ".join(f"{c} {n} with {', '.join(map(_short, a))}" for c, n, a in hits) or "no callback"
+            self._violated(clause, record, [], f"{name} reached {reached}, returned {_short(ret)}")
+
+    def _call_back(self, ctype: str, number: int, args: list[Any]) -> int:
+        names = [param for _, param in self.spec.interface.callbacks[ctype].params]
+        size = next((a for n, a in zip(names, args, strict=False) if n == "size" and isinstance(a, int)), 0)
+        return callback_result(ctype, number, size)
+
+    def _live(self, record: LiveRecord) -> None:
+        summary = self.machine.summary()
+        if summary is None:
+            return
+        before = self.lives.setdefault(summary, (record, len(self.called)))
+        if before[0] is record:
+            return
+        since = self.called[before[1] :]
+        self.lives[summary] = (record, len(self.called))
+        clause = self._balance_clause(since)
+        if clause is None:
+            return
+        if (record.objects, record.bytes) == (before[0].objects, before[0].bytes):
+            self.ledger.held.add(clause.id)
+            return
+        observed = (
+            f"{record.objects} objects and {record.bytes} bytes live where {before[0].objects} and "
+            f"{before[0].bytes} were before, with the same buffers and descriptions alive"
+        )
+        known = len(self.ledger.discrepancies)
+        self._violated(clause, record, [], observed)
+        self.ledger.leak |= len(self.ledger.discrepancies) > known
+
+    def _balance_clause(self, called: list[str]) -> Clause | None:
+        for name in called:
+            for clause in self.spec.functions[name].clauses:
+                if clause.balance:
+                    return clause
+        return None
+
+    # ------------------------------------------------------------------------------------------------ the ending
+
+    def _ending(self) -> None:
+        ending = self.trace.ending
+        if ending.kind not in (End.CRASH, End.EXIT, End.TIMEOUT) or self.ledger.stopped:
+            return
+        statement = self.run_of.statements[ending.step] if ending.step is not None else None
+        if ending.kind is End.EXIT and isinstance(statement, Exit):
+            if ending.detail in ("", "0"):
+                self.ledger.held.add("common.clean-exit")
+                return
+            clause = "common.clean-exit"
+        elif isinstance(statement, Exit):
+            clause = "common.clean-exit" if ending.kind is End.CRASH else "common.no-hang"
+        else:
+            clause = {End.CRASH: "common.no-crash", End.EXIT: "common.no-exit", End.TIMEOUT: "common.no-hang"}[
+                ending.kind
+            ]
+        if isinstance(statement, Call) and not self._defined(statement, ending.loops):
+            self.ledger.stopped = f"undefined call of {statement.function}"
+            return
+        what = {End.CRASH: "crashed", End.EXIT: "ended the process", End.TIMEOUT: "did not return"}[ending.kind]
+        where = ending.function or (ending.phase.value if ending.phase else "the program")
+        objects = self._involved(statement, ending.loops)
+        root = next((item.taint for item in self._with_regions(objects) if item.taint), "")
+        self.ledger.discrepancies.append(
+            Finding(
+                clause,
+                self.spec.clauses[clause].strength,
+                ending.function,
+                ending.step or 0,
+                ending.loops,
+                self.spec.clauses[clause].text_en,
+                f"{where} {what}" + (f": {ending.detail}" if ending.detail else ""),
+                root,
+            )
+        )
+
+    def _defined(self, call: Call, loops: tuple[int, ...]) -> bool:
+        try:
+            frame = self.run_of.frame(call, self.run_of.counters(self.trace.ending.step or 0, loops))
+        except (UnsetError, KeyError):
+            return True
+        judged = self.run_of.classify(self.run_of.rules.functions[call.function], frame)
+        return judged.outcome is not Outcome.UNDEFINED or (self.robust and judged.certain)
+
+    def _involved(self, statement: Statement | None, loops: tuple[int, ...]) -> list[Obj]:
+        if not isinstance(statement, Call):
+            return []
+        try:
+            frame = self.run_of.frame(statement, self.run_of.counters(self.trace.ending.step or 0, loops))
+        except (UnsetError, KeyError):
+            return []
+        return self.run_of.handles(self.run_of.rules.functions[statement.function], frame)
+
+    def _judgement(self) -> Judgement:
+        ledger, ending = self.ledger, self.trace.ending
+        verdict, reason = self._verdict()
+        if ending.kind is End.COMPLETED and not ledger.discrepancies:
+            ledger.held.update(("common.no-crash", "common.no-hang", "common.no-exit"))
+        notes = [*ledger.notes, *inconsistent(self.spec, ledger.observations.values())]
+        return Judgement(
+            verdict,
+            tuple(ledger.discrepancies),
+            tuple(ledger.blocked),
+            tuple(notes),
+            tuple(o for o in ledger.observations.values() if o.clause),
+            frozenset(ledger.held),
+            frozenset(ledger.succeeded),
+            reason,
+            ledger.granted,
+        )
+
+    def _verdict(self) -> tuple[Verdict, str]:
+        ledger, ending = self.ledger, self.trace.ending
+        if ending.kind is End.ERROR:
+            return Verdict.ERROR, ending.detail
+        if ending.kind is End.UNSUPPORTED:
+            return Verdict.NOT_RUN, f"the backend has no {ending.detail}"
+        if ledger.discrepancies:
+            last = ledger.discrepancies[-1]
+            if last.clause in ("common.no-crash", "common.no-exit", "common.clean-exit"):
+                return Verdict.CRASH, last.observed
+            if last.clause == "common.no-hang":
+                return Verdict.TIMEOUT, last.observed
+            leaks = ledger.leak and len(ledger.discrepancies) == 1
+            return (Verdict.LEAK if leaks else Verdict.FAIL), ledger.discrepancies[0].observed
+        if ledger.stopped:
+            return Verdict.NOT_RUN, f"not judged: {ledger.stopped}"
+        if ledger.missed:
+            return Verdict.NOT_RUN, ledger.missed
+        if not ledger.fault_fired and any(isinstance(s, FailAllocation) and s.nth for s in self.run_of.statements):
+            return Verdict.NOT_RUN, "not reached: the injected fault never fired"
+        if ledger.scarce:
+            return Verdict.INCONCLUSIVE, ledger.scarce
+        return Verdict.PASS, ""
+
+
+def inconsistent(spec: Spec, observations: Iterable[Observation]) -> list[Finding]:
+    """Notes for questions that got different answers, of clauses where the same answer is expected every time."""
+    answers: dict[tuple[str, str], dict[str, int]] = {}
+    for seen in observations:
+        if seen.clause and spec.clauses[seen.clause].consistent:
+            answers.setdefault((seen.clause, seen.key), {}).setdefault(seen.answer, seen.step)
+    clause = spec.clauses["common.same-answer"]
+    return [
+        Finding(
+            clause.id,
+            clause.strength,
+            spec.clauses[name].function,
+            max(given.values()),
+            (),
+            f"{clause.text_en} ({name})",
+            f"{key or spec.clauses[name].function}: {' and '.join(sorted(given))}",
+        )
+        for (name, key), given in answers.items()
+        if len(given) > 1
+    ]
+
+
+# ----------------------------------------------------------------------------------------------------- plain helpers
+
+
+def _moved(record: Any, loops: tuple[int, ...]) -> Any:
+    """The same record in another iteration."""
+    values: Mapping[str, Any] = {name: getattr(record, name) for name in record.__dataclass_fields__}
+    return type(record)(**{**values, "loops": loops})
+
+
+def _kept(statement: Write) -> bytes:
+    return content(statement.data) if statement.data.length <= CONTENT_LIMIT else b""
+
+
+def _compose(writes: list[tuple[int, bytes]], offset: int, length: int) -> bytes | None:
+    """What a read must show, or None when not every byte of it is known."""
+    if length > CONTENT_LIMIT:
+        return None
+    shown, known = bytearray(length), bytearray(length)
+    for start, data in writes:
+        low, high = max(start, offset), min(start + len(data), offset + length)
+        if low < high:
+            shown[low - offset : high - offset] = data[low - start : high - start]
+            known[low - offset : high - offset] = b"\1" * (high - low)
+    return bytes(shown) if all(known) else None
+
+
+def _compare_read(known: bytes | None, record: TouchRecord) -> tuple[bool | None, str]:
+    if known is None:
+        return None, ""
+    if record.data is not None:
+        at = next((k for k, (a, b) in enumerate(zip(record.data, known, strict=False)) if a != b), -1)
+        if record.data == known:
+            return True, ""
+        return False, f"byte {at} reads 0x{record.data[at]:02x}, 0x{known[at]:02x} was written"
+    expected = zlib.crc32(known)
+    return record.crc == expected, f"CRC-32 of the content is {record.crc or 0:08x}, of what was written {expected:08x}"
+
+
+def _short(value: Any) -> str:
+    """A value for people, one line and not long."""
+    if value is None:
+        return "NULL"
+    if value is UNWRITTEN:
+        return "(not written)"
+    if isinstance(value, bytes | tuple):
+        text = "".join("??" if b is None else f"{b:02x}" for b in value[:24])
+        return f"{text}{'…' if len(value) > 24 else ''} ({len(value)} bytes)"
+    if isinstance(value, Obj):
+        return value.kind
+    if isinstance(value, Ptr):
+        return f"p{value.id}"
+    return str(value)

@@ -1,0 +1,322 @@
+"""Plans: a program followed through the model with made-up answers, before any backend sees it.
+
+At every open point the plan follows both answers, each in a world of its own. So it knows, without executing anything,
+whether some answer would make a call undefined, which clauses the program exercises, and what can certainly be given
+back at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from acl_cts.specs import expressions as ex
+from acl_cts.specs.evaluate import Frame
+from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Key, Outcome, UnsetError
+from acl_cts.specs.interface import Kind
+from acl_cts.specs.model import Function, Spec
+from acl_cts.specs.program import (
+    Call,
+    Index,
+    Program,
+    Read,
+    Ref,
+    Repeat,
+    Statement,
+    UntilSame,
+    When,
+    Write,
+    size,
+    walk,
+)
+from acl_cts.specs.rules import FunctionRules
+from acl_cts.specs.trace import Ptr
+from acl_cts.specs.values import UNKNOWN, Obj
+
+MAX_WORLDS = 24
+"""Worlds followed at most; beyond that the remaining open points are taken to be accepted."""
+
+MAX_ITERATIONS = 256
+"""Iterations of one repeat that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is known of a program beforehand.
+
+    `undefined`: '' or the first call that would be undefined in some world. `clauses`: ids of the clauses it exercises.
+    `cleanup`: statements that give back what is certainly alive in every world. `leaves`: objects that may be left over.
+    `entangled`: something stays behind that a later program in the same process could see. `opens`: steps of open calls.
+    """
+
+    undefined: str
+    clauses: frozenset[str]
+    functions: frozenset[str]
+    cleanup: tuple[Statement, ...]
+    leaves: int
+    entangled: bool
+    opens: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class _World:
+    """One run through the model with fixed answers at the open points."""
+
+    run: Execution
+    choices: dict[int, bool]
+    met: list[int] = field(default_factory=list)
+    clauses: set[str] = field(default_factory=set)
+    undefined: str = ""
+    failed: bool | None = None
+    fresh: int = 1
+
+    # -- statements
+
+    def block(self, body: tuple[Statement, ...], step: int, counters: dict[str, int]) -> int:
+        """Follow `body`, whose first statement has number `step`; the number after it."""
+        for statement in body:
+            if self.undefined:
+                return step
+            self.statement(statement, step, counters)
+            step += size(statement)
+        return step
+
+    def statement(self, statement: Statement, step: int, counters: dict[str, int]) -> None:
+        match statement:
+            case Call():
+                self.call(statement, step, counters)
+            case Repeat(count=count, loop=loop, body=body):
+                for k in range(min(count, MAX_ITERATIONS)):
+                    self.block(body, step + 1, {**counters, loop: k})
+            case When(accepted=accepted, body=body):
+                if self.failed is not None and self.failed is not accepted:
+                    self.block(body, step + 1, counters)
+            case UntilSame():
+                self.until(statement, step, counters)
+            case Write() | Read():
+                self.touch(statement, counters)
+
+    def touch(self, statement: Write | Read, counters: dict[str, int]) -> None:
+        key = self.run.key(statement.ref.name, statement.ref.index, counters)
+        region = self.run.located.get(key)
+        if region is None:
+            return
+        kind = self.run.spec.kinds[region.kind].region
+        if self.run.machine.region_alive(region) is not True:
+            self.undefined = "a data area that may be gone is touched"
+        elif kind is not None:
+            shared = region.fields.get(kind.shared) is True
+            self.clauses.update((kind.usable, kind.content_shared if shared else kind.content))
+
+    def until(self, statement: UntilSame, step: int, counters: dict[str, int]) -> None:
+        """Found at the first attempt, or never."""
+        found = self.choose(step)
+        target, like = statement.call.target, self.run.bindings.get(self.run.key(statement.like.name, None, counters))
+        if target is None or like is None:
+            return
+        for k in range(1 if found else statement.at_most):
+            bound = self.call(statement.call, step + 1, {**counters, ATTEMPT: k}, like.principal if found else None)
+            if bound is None:
+                return
+            self.run.bindings.pop((target.name, None), None)
+            self.run.bindings[target.name, k] = bound
+            if found:
+                self.run.bindings[statement.found, None] = bound
+
+    def choose(self, step: int) -> bool:
+        if step not in self.met:
+            self.met.append(step)
+        return self.choices.get(step, True)
+
+    # -- calls
+
+    def call(self, call: Call, step: int, counters: dict[str, int], reuse: Any = None) -> Binding | None:
+        """Follow one call; the binding when it succeeds."""
+        rules = self.run.rules.functions[call.function]
+        try:
+            frame = self.run.frame(call, counters)
+        except UnsetError:
+            return None
+        judged = self.run.classify(rules, frame)
+        if judged.outcome is Outcome.UNDEFINED:
+            self.undefined = f"{call.function} on a handle that may be gone"
+            return None
+        accepted = judged.outcome is Outcome.SUCCESS or (judged.outcome is Outcome.OPEN and self.choose(step))
+        self.failed = not accepted
+        self.clauses.update(rule.clause.id for rule in judged.rules)
+        self.answer(rules, frame, accepted, reuse)
+        self.note(rules, frame, accepted)
+        return self.run.succeed(call, rules, frame, counters) if accepted else None
+
+    def answer(self, rules: FunctionRules, frame: Frame, accepted: bool, reuse: Any) -> None:
+        """Make up the outputs: new handles where some are created, the expected one for an alias."""
+        function = rules.function
+        frame.ret = 0 if function.signature.returns is Kind.CODE else None
+        if not accepted:
+            return
+        for param in function.signature.params:
+            if param.out and frame.args[param.name] is not None:
+                frame.outs[param.name] = UNKNOWN
+        for name, _, term in rules.aliases:
+            expected = term(frame)
+            frame.outs[name] = expected.addresses[0] if isinstance(expected, Obj) and expected.addresses else None
+        for name in function.creates:
+            self.fresh += 1
+            address = reuse.addresses[0] if isinstance(reuse, Obj) else Ptr(self.fresh)
+            if name == "ret":
+                frame.ret = address
+            else:
+                frame.outs[name] = address
+
+    def note(self, rules: FunctionRules, frame: Frame, accepted: bool) -> None:
+        outcome = "success" if accepted else "refusal"
+        for rule in rules.posts:
+            if rule.clause.on in (outcome, "any") and rule.applies(frame) is True:
+                self.clauses.add(rule.clause.id)
+        if not accepted:
+            self.clauses.update(rule.clause.id for rule in rules.keeps)
+        else:
+            self.clauses.update(clause.id for clause in rules.function.clauses if clause.unobservable)
+
+
+def plan(spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] = ()) -> Plan:
+    """Follow `body`, then the clean-up `extra`, in all worlds."""
+    program = Program(body, extra)
+    worlds = list(_worlds(spec, program))
+    undefined = next((w.undefined for w in worlds if w.undefined), "")
+    cleanup = () if undefined else _cleanup(spec, program, worlds)
+    functions = frozenset(s.function for s in (*walk(body), *walk(extra), *walk(cleanup)) if isinstance(s, Call))
+    return Plan(
+        undefined,
+        frozenset().union(*(w.clauses for w in worlds)),
+        functions,
+        (*extra, *cleanup),
+        max(sum(item.alive is not False for item in w.run.machine.objects) for w in worlds),
+        any(_left(w) for w in worlds),
+        tuple(sorted({step for w in worlds for step in w.met})),
+    )
+
+
+def _left(world: _World) -> bool:
+    return any(world.run.machine.collections.values())
+
+
+def _worlds(spec: Spec, program: Program) -> Iterator[_World]:
+    """All worlds, by depth-first choice: the first one accepts everything that is open."""
+    todo: list[dict[int, bool]] = [{}]
+    count = 0
+    while todo and count < MAX_WORLDS:
+        choices = todo.pop()
+        world = _World(Execution.of(spec, program), choices)
+        after = world.block(program.body, 0, {})
+        world.block(program.cleanup, after, {})
+        count += 1
+        yield world
+        for place, step in enumerate(world.met):
+            if step not in choices:
+                taken = {s: choices.get(s, True) for s in world.met[:place]}
+                todo.append({**taken, step: False})
+
+
+# -------------------------------------------------------------------------------------------------------- clean-up
+
+
+def _cleanup(spec: Spec, program: Program, worlds: list[_World]) -> tuple[Statement, ...]:
+    """Calls that certainly succeed in every world and give something back, in an order in which they stay valid."""
+    calls: list[tuple[Function, str, Key]] = []
+    for function, param, kind in _removers(spec):
+        for key in _variables(worlds, kind):
+            if _held_somewhere(worlds, key) and _try(worlds, function, param, key):
+                calls.append((function, param, key))
+    for function, param, kind in _destroyers(spec):
+        for key in _variables(worlds, kind):
+            if _try(worlds, function, param, key):
+                calls.append((function, param, key))
+    return _compress(calls)
+
+
+def _removers(spec: Spec) -> list[tuple[Function, str, str]]:
+    """Functions that take a key out of a keyed collection: function, parameter, kind of the key."""
+    return [found for f in spec.functions.values() for found in _acting(f, "drop", 1)]
+
+
+def _destroyers(spec: Spec) -> list[tuple[Function, str, str]]:
+    """Functions that free a handle: function, parameter, kind."""
+    found = [entry for f in spec.functions.values() for entry in _acting(f, "free", 0)]
+    return sorted(found, key=lambda entry: entry[0].auxiliary)
+
+
+def _acting(function: Function, act: str, place: int) -> list[tuple[Function, str, str]]:
+    return [
+        (function, argument.name, function.signature.param(argument.name).handle)
+        for effect in function.effect
+        if isinstance(effect, ex.Act) and effect.name == act
+        for argument in effect.args[place : place + 1]
+        if isinstance(argument, ex.Name)
+    ]
+
+
+def _variables(worlds: list[_World], kind: str) -> list[Key]:
+    """Variables that stand for a handle of `kind` in some world, in the order of their creation."""
+    seen: dict[Key, None] = {}
+    for world in worlds:
+        for key, bound in world.run.bindings.items():
+            if isinstance(bound.principal, Obj) and bound.principal.kind == kind:
+                seen.setdefault(key)
+    return list(seen)
+
+
+def _held_somewhere(worlds: list[_World], key: Key) -> bool:
+    for world in worlds:
+        bound = world.run.bindings.get(key)
+        if bound is not None and any(bound.principal in c for c in world.run.machine.collections.values()):
+            return True
+    return False
+
+
+def _frame(world: _World, function: Function, param: str, key: Key) -> Frame | None:
+    bound = world.run.bindings.get(key)
+    if bound is None or not isinstance(bound.principal, Obj):
+        return None
+    return Frame(world.run.machine, {param: bound.principal})
+
+
+def _try(worlds: list[_World], function: Function, param: str, key: Key) -> bool:
+    """Whether the call must succeed in every world where the variable is set; if so it is carried out in all."""
+    if len(function.signature.params) != 1:
+        return False
+    frames = [(world, _frame(world, function, param, key)) for world in worlds]
+    for world, frame in frames:
+        if frame is not None:
+            rules = world.run.rules.functions[function.name]
+            if world.run.classify(rules, frame).outcome is not Outcome.SUCCESS:
+                return False
+    for world, frame in frames:
+        if frame is not None:
+            world.run.rules.functions[function.name].effect(frame)
+    return True
+
+
+def _compress(calls: list[tuple[Function, str, Key]]) -> tuple[Statement, ...]:
+    """Calls on neighbouring members of one array become one repeat."""
+    made: list[Statement] = []
+    at = 0
+    while at < len(calls):
+        function, param, (name, index) = calls[at]
+        end = at + 1
+        while (
+            index is not None
+            and end < len(calls)
+            and calls[end][0] is function
+            and calls[end][2] == (name, index + end - at)
+        ):
+            end += 1
+        if index is None or end == at + 1:
+            place = Index(index) if index is not None else None
+            made.append(Call(function.name, ((param, Ref(name, place)),)))
+        else:
+            call = Call(function.name, ((param, Ref(name, Index(index, "i"))),))
+            made.append(Repeat(end - at, "i", (call,)))
+        at = end
+    return tuple(made)

@@ -1,0 +1,139 @@
+"""The clauses of a spec, compiled: for each function its guards, postconditions, kept state and effect."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from acl_cts.specs import expressions as ex
+from acl_cts.specs.evaluate import Frame, Term, compile_effect, compile_expression, guard
+from acl_cts.specs.model import Clause, Function, Spec
+from acl_cts.specs.values import NotApplicableError, Obj
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One clause, ready to be asked. `reads` tells which state `ensures` speaks of, `keeps` which must be kept."""
+
+    clause: Clause
+    when: Term | None
+    ensures: Term | None
+    reads: Callable[[Frame], list[tuple[Obj | str, str | Obj]]]
+    keeps: Callable[[Frame], list[tuple[Obj | str, str | Obj]]]
+    observe: tuple[tuple[str, Term], ...]
+
+    def applies(self, frame: Frame) -> Any:
+        """Whether the guard holds: True, False or UNKNOWN; a clause without one always applies."""
+        return True if self.when is None else self.when(frame)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionRules:
+    """The rules of one function, by what they decide."""
+
+    function: Function
+    errors: tuple[Rule, ...]
+    opens: tuple[Rule, ...]
+    successes: tuple[Rule, ...]
+    posts: tuple[Rule, ...]
+    keeps: tuple[Rule, ...]
+    effect: Callable[[Frame], None]
+    aliases: tuple[tuple[str, str, Term], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """All functions' rules."""
+
+    spec: Spec
+    functions: dict[str, FunctionRules]
+
+
+def compile_rules(spec: Spec) -> Rules:
+    """The rules of `spec`, compiled once."""
+    return _compiled(spec.digest, _Hold(spec))
+
+
+class _Hold:
+    """Lets the cache go by the digest alone."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Hold) and other.spec.digest == self.spec.digest
+
+    def __hash__(self) -> int:
+        return hash(self.spec.digest)
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(digest: str, hold: _Hold) -> Rules:
+    spec = hold.spec
+    return Rules(spec, {name: _function(function) for name, function in spec.functions.items()})
+
+
+def _function(function: Function) -> FunctionRules:
+    rules = [_rule(clause) for clause in function.clauses]
+
+    def having(outcome: str) -> tuple[Rule, ...]:
+        return tuple(rule for rule in rules if rule.clause.outcome == outcome)
+
+    return FunctionRules(
+        function,
+        having("error"),
+        having("open"),
+        having("success"),
+        tuple(r for r in rules if r.ensures is not None or r.observe),
+        tuple(r for r in rules if r.clause.keeps),
+        compile_effect(function.effect),
+        tuple(
+            (name, function.signature.param(name).handle, guard_value(tree)) for name, tree in function.aliases.items()
+        ),
+    )
+
+
+def guard_value(tree: ex.Expr) -> Term:
+    """Like `compile_expression`, None where a field of NULL or a missing record is asked for."""
+    term = compile_expression(tree)
+
+    def value(frame: Frame) -> Any:
+        try:
+            return term(frame)
+        except NotApplicableError:
+            return None
+
+    return value
+
+
+def _rule(clause: Clause) -> Rule:
+    return Rule(
+        clause,
+        guard(clause.when) if clause.when is not None else None,
+        guard(clause.ensures) if clause.ensures is not None else None,
+        _cells(ex.fields_read(clause.ensures)),
+        _cells(tuple(tree for tree in clause.keeps if isinstance(tree, ex.Field | ex.Keyed))),
+        tuple((label, guard(tree)) for label, tree in clause.observe),
+    )
+
+
+def _cells(trees: tuple[ex.Field | ex.Keyed, ...]) -> Callable[[Frame], list[tuple[Obj | str, str | Obj]]]:
+    """A function that finds the state that `trees` speak of, in a frame."""
+    parts: list[tuple[str, Term]] = []
+    for tree in trees:
+        if isinstance(tree, ex.Field):
+            parts.append((tree.name, guard_value(tree.base)))
+        else:
+            parts.append(("[]" + tree.collection, guard_value(tree.key)))
+
+    def find(frame: Frame) -> list[tuple[Obj | str, str | Obj]]:
+        found: list[tuple[Obj | str, str | Obj]] = []
+        for name, term in parts:
+            value = term(frame)
+            if isinstance(value, Obj):
+                found.append((name[2:], value) if name.startswith("[]") else (value, name))
+        return found
+
+    return find

@@ -1,0 +1,583 @@
+"""The fixed parts of the standalone C form: each piece is emitted only when something uses what it defines."""
+
+from __future__ import annotations
+
+HEAD = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+"""
+
+MAIN = """\
+static void enter(int device)
+{
+    int (*init)(const char *) = NULL;
+    int (*set_device)(int32_t) = NULL;
+    if (load_if_there("aclInit", &init, sizeof init))
+        say("aclInit(NULL) -> %d\\n", init(NULL));
+    if (load_if_there("aclrtSetDevice", &set_device, sizeof set_device))
+        say("aclrtSetDevice(%d) -> %d\\n", device, set_device(device));
+}
+
+static void leave(int device)
+{
+    int (*reset_device)(int32_t) = NULL;
+    int (*finalize)(void) = NULL;
+    if (load_if_there("aclrtResetDevice", &reset_device, sizeof reset_device))
+        say("aclrtResetDevice(%d) -> %d\\n", device, reset_device(device));
+    if (load_if_there("aclFinalize", &finalize, sizeof finalize))
+        say("aclFinalize() -> %d\\n", finalize());
+}
+
+static void run(void)
+{
+@STEPS@
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "usage: %s LIBRARY [DEVICE]\\n", argv[0]);
+        return 2;
+    }
+    library = dlopen(argv[1], RTLD_NOW);
+    if (library == NULL) {
+        fprintf(stderr, "%s\\n", dlerror());
+        return 2;
+    }
+@LOAD@
+    const int device = argc > 2 ? atoi(argv[2]) : 0;
+    enter(device);
+    run();
+    leave(device);
+    say("completed\\n");
+    return 0;
+}
+"""
+
+RESERVED = frozenset(
+    {
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "asm",
+        "typeof",
+        "bool",
+        "true",
+        "false",
+        "errno",
+        "stdin",
+        "stdout",
+        "stderr",
+        "linux",
+        "unix",
+        "alloca",
+        "assert",
+        "complex",
+        "main",
+        "ret",
+        "run",
+        "enter",
+        "leave",
+        "same",
+        "piece",
+        "environ",
+        "optarg",
+        "optind",
+        "opterr",
+        "optopt",
+        "memcpy",
+        "memset",
+        "exit",
+    }
+)
+"""Identifiers that are keywords, macros or names of the fixed parts, beside those found in the text of the parts."""
+
+PIECES: tuple[tuple[str, str], ...] = (
+    (
+        "say",
+        """\
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    fflush(stdout); /* so that the last line names a call that crashed */
+}""",
+    ),
+    (
+        "in_loop",
+        """\
+__attribute__((format(printf, 1, 2))) static const char *in_loop(const char *format, ...)
+{
+    static char text[65536];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return text;
+}""",
+    ),
+    (
+        "library load_if_there load",
+        """\
+static void *library;
+
+static bool load_if_there(const char *name, void *pointer, size_t size)
+{
+    void *symbol = dlsym(library, name);
+    if (symbol != NULL)
+        memcpy(pointer, &symbol, size);
+    return symbol != NULL;
+}""",
+    ),
+    (
+        "load",
+        """\
+static void load(const char *name, void *pointer, size_t size)
+{
+    if (!load_if_there(name, pointer, size)) {
+        fprintf(stderr, "the library has no %s\\n", name);
+        exit(2);
+    }
+}""",
+    ),
+    (
+        "hits",
+        """\
+/* What the callbacks saw; printed below the call during which they were reached. */
+static char hits[65536];""",
+    ),
+    (
+        "reached",
+        """\
+__attribute__((format(printf, 1, 2))) static void reached(const char *format, ...)
+{
+    size_t used = strlen(hits);
+    va_list args;
+    used += (size_t)snprintf(hits + used, sizeof hits - used, "    reached ");
+    va_start(args, format);
+    if (used < sizeof hits)
+        vsnprintf(hits + used, sizeof hits - used, format, args);
+    va_end(args);
+    used = strlen(hits);
+    if (used + 1 < sizeof hits)
+        strcpy(hits + used, "\\n");
+}""",
+    ),
+    (
+        "begin",
+        """\
+static void begin(const char *text)
+{
+    say("%s", text);
+}""",
+    ),
+    (
+        "finish",
+        """\
+static void finish(void)
+{
+    say("\\n%s", hits);
+    hits[0] = 0;
+}""",
+    ),
+    (
+        "last_call ACCEPTED REFUSED NO_CALL answer_code answer_pointer bound",
+        """\
+static enum { NO_CALL, REFUSED, ACCEPTED } last_call = NO_CALL;""",
+    ),
+    (
+        "answer_code",
+        """\
+static void answer_code(int code)
+{
+    last_call = code == 0 ? ACCEPTED : REFUSED;
+    say(" -> %d", code);
+}""",
+    ),
+    (
+        "answer_pointer",
+        """\
+static void answer_pointer(uintptr_t pointer)
+{
+    last_call = pointer != 0 ? ACCEPTED : REFUSED;
+    say(" -> 0x%lx", (unsigned long)pointer);
+}""",
+    ),
+    (
+        "cell",
+        """\
+/* Out parameters start as a sentinel, so that an untouched one is told apart. */
+static void cell(void *cell, size_t size)
+{
+    memset(cell, 0xC5, size);
+}""",
+    ),
+    (
+        "cell_written",
+        """\
+static bool cell_written(const void *cell, size_t size)
+{
+    for (size_t k = 0; k < size; k++)
+        if (((const unsigned char *)cell)[k] != 0xC5)
+            return true;
+    return false;
+}""",
+    ),
+    (
+        "cell_value",
+        """\
+static uintptr_t cell_value(const void *cell, size_t size)
+{
+    uintptr_t value = 0;
+    memcpy(&value, cell, size);
+    return value;
+}""",
+    ),
+    (
+        "show_cell",
+        """\
+static void show_cell(const char *name, const void *cell, size_t size, bool pointer)
+{
+    if (!cell_written(cell, size))
+        say(" %s=untouched", name);
+    else
+        say(pointer ? " %s=0x%lx" : " %s=%lu", name, (unsigned long)cell_value(cell, size));
+}""",
+    ),
+    (
+        "slot unset bound",
+        """\
+/* What a call gave: a handle or another output. */
+struct slot {
+    bool set;
+    uintptr_t value;
+};""",
+    ),
+    ("unset", "static const struct slot unset = {false, 0};"),
+    (
+        "bound",
+        """\
+/* A refused call gives nothing, nor does an output that was not written or a NULL handle. */
+static struct slot bound(const void *cell, size_t size, bool handle)
+{
+    struct slot slot = {false, cell_value(cell, size)};
+    slot.set = last_call == ACCEPTED && cell_written(cell, size) && (!handle || slot.value != 0);
+    return slot;
+}""",
+    ),
+    (
+        "memory lend keep give_back",
+        """\
+/* Caller memory: ends at an inaccessible page, has guard bytes in front. */
+enum { PAGE = 65536, GUARD = 64, GUARD_BYTE = 0x9E };
+
+struct memory {
+    unsigned char *at;
+    size_t size, mapped;
+    unsigned char *was; /* what it held, when the call must not change it */
+};""",
+    ),
+    (
+        "lend",
+        """\
+static struct memory lend(size_t size)
+{
+    struct memory memory = {NULL, size, (size + GUARD + PAGE - 1) / PAGE * PAGE + PAGE, NULL};
+    unsigned char *start = mmap(NULL, memory.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED || mprotect(start + memory.mapped - PAGE, PAGE, PROT_NONE) != 0) {
+        perror("mmap");
+        exit(2);
+    }
+    memory.at = start + memory.mapped - PAGE - size;
+    memset(memory.at - GUARD, GUARD_BYTE, GUARD);
+    for (size_t k = 0; k < size; k++)
+        memory.at[k] = (unsigned char)(0xC5 + 7 * (k % 251));
+    return memory;
+}""",
+    ),
+    (
+        "default_room",
+        """\
+/* A size that no function accepts anyway gets a short piece of memory. */
+static size_t default_room(size_t size)
+{
+    return size <= 4096 ? size : 256;
+}""",
+    ),
+    (
+        "keep",
+        """\
+static void keep(struct memory *memory)
+{
+    memory->was = malloc(memory->size + 1);
+    if (memory->was != NULL)
+        memcpy(memory->was, memory->at, memory->size);
+}""",
+    ),
+    (
+        "give_back",
+        """\
+static void give_back(const char *name, struct memory *memory)
+{
+    for (int k = 1; k <= GUARD; k++)
+        if (memory->at[-k] != GUARD_BYTE) {
+            say(" %s:WRITTEN-IN-FRONT(%d)", name, -k);
+            break;
+        }
+    if (memory->was != NULL && memcmp(memory->was, memory->at, memory->size) != 0)
+        say(" %s:INPUT-CHANGED", name);
+    free(memory->was);
+    munmap(memory->at + memory->size + PAGE - memory->mapped, memory->mapped);
+}""",
+    ),
+    (
+        "ramp",
+        """\
+static void ramp(unsigned char *at, unsigned start, size_t size)
+{
+    for (size_t k = 0; k < size; k++)
+        at[k] = (unsigned char)(start + k);
+}""",
+    ),
+    (
+        "checksum",
+        """\
+/* CRC-32 as zlib has it. */
+static uint32_t checksum(uint32_t crc, const unsigned char *data, size_t size)
+{
+    static uint32_t table[256];
+    for (uint32_t n = 0; n < 256 && table[255] == 0; n++) {
+        uint32_t c = n;
+        for (int k = 0; k < 8; k++)
+            c = (c & 1 ? 0xEDB88320u : 0) ^ c >> 1;
+        table[n] = c;
+    }
+    crc = ~crc;
+    for (size_t k = 0; k < size; k++)
+        crc = table[(crc ^ data[k]) & 0xFF] ^ crc >> 8;
+    return ~crc;
+}""",
+    ),
+    (
+        "show_bytes",
+        """\
+static void show_bytes(const char *name, const unsigned char *data, size_t size)
+{
+    say(" %s=", name);
+    if (size > 128)
+        say("%lu bytes, crc32 %08x, ", (unsigned long)size, checksum(0, data, size));
+    for (size_t k = 0; k < size && k < 128; k++)
+        printf("%02x", data[k]);
+    say(size > 128 ? "..." : "");
+}""",
+    ),
+    (
+        "show_room",
+        """\
+static void show_room(const char *name, const unsigned char *data, size_t size)
+{
+    size_t k = 0;
+    while (k < size && data[k] == (unsigned char)(0xC5 + 7 * (k % 251)))
+        k++;
+    if (k < size)
+        show_bytes(name, data, size);
+    else
+        say(" %s=untouched", name);
+}""",
+    ),
+    (
+        "object",
+        """\
+/* The user's objects: addresses that nobody looks into. */
+static void *object(int number)
+{
+    static char *pages;
+    if (pages == NULL)
+        pages = mmap(NULL, 5 * 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages + number * 65536;
+}""",
+    ),
+    (
+        "mapped",
+        """\
+/* Whether `address` lies in a mapping with all of `rights`. */
+static bool mapped(uintptr_t address, const char *rights)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096], mode[5];
+    unsigned long from, to;
+    bool found = false;
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL)
+        found = sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 && address >= from && address < to;
+    if (maps != NULL)
+        fclose(maps);
+    for (; found && *rights != 0; rights++)
+        found = strchr(mode, *rights) != NULL;
+    return found;
+}""",
+    ),
+    (
+        "area locate",
+        """\
+/* Where a data area lies, as the library told. */
+struct area {
+    bool known;
+    unsigned char *base;
+    size_t size;
+};""",
+    ),
+    (
+        "locate",
+        """\
+static void locate(struct area *area, const void *base, const size_t *size)
+{
+    if (last_call != ACCEPTED || !cell_written(base, sizeof area->base))
+        return;
+    memcpy(&area->base, base, sizeof area->base);
+    area->size = size != NULL && cell_written(size, sizeof *size) ? *size : SIZE_MAX;
+    area->known = true;
+}""",
+    ),
+    (
+        "usable move",
+        """\
+typedef int (*copy_function)(void *, size_t, const void *, size_t, int);
+
+/* Whether the range may be touched; `copy` tells how: by aclrtMemcpy where this process cannot reach the area. */
+static bool usable(const char *text, const struct area *area, size_t offset, size_t length, copy_function *copy)
+{
+    if (!area->known)
+        say("skipped: %s: no data area known\\n", text);
+    else if (area->base == NULL || offset > area->size || length > area->size - offset)
+        say("%s -> fault: outside of the area of %lu bytes\\n", text, (unsigned long)area->size);
+    else {
+        if (mapped((uintptr_t)area->base, "rw") || !load_if_there("aclrtMemcpy", copy, sizeof *copy))
+            *copy = NULL;
+        return true;
+    }
+    return false;
+}
+
+static int move(copy_function copy, void *to, const void *from, size_t size, int kind)
+{
+    if (copy != NULL)
+        return copy(to, size, from, size, kind);
+    memcpy(to, from, size);
+    return 0;
+}""",
+    ),
+    (
+        "write_area",
+        """\
+/* Writes `piece` again and again until `length` bytes are written. */
+static void write_area(const char *text, const struct area *area, size_t offset, const unsigned char *piece,
+                       size_t period, size_t length)
+{
+    copy_function copy = NULL;
+    int code = 0;
+    if (!usable(text, area, offset, length, &copy))
+        return;
+    begin(text);
+    for (size_t done = 0; done < length && code == 0; done += period)
+        code = move(copy, area->base + offset + done, piece, length - done < period ? length - done : period, 1);
+    if (code != 0)
+        say(" -> copy:%d", code);
+    say("\\n");
+}""",
+    ),
+    (
+        "read_area",
+        """\
+static void read_area(const char *text, const struct area *area, size_t offset, size_t length)
+{
+    static unsigned char piece[65536];
+    copy_function copy = NULL;
+    uint32_t crc = 0;
+    int code = 0;
+    if (!usable(text, area, offset, length, &copy))
+        return;
+    begin(text);
+    for (size_t done = 0; done < length && code == 0; done += sizeof piece) {
+        size_t size = length - done < sizeof piece ? length - done : sizeof piece;
+        code = move(copy, piece, area->base + offset + done, size, 2);
+        crc = checksum(crc, piece, size);
+    }
+    if (code != 0)
+        say(" -> copy:%d", code);
+    else if (length <= 4096)
+        show_bytes("content", piece, length);
+    else
+        say(" crc32 %08x", crc);
+    say("\\n");
+}""",
+    ),
+    (
+        "fail_allocation",
+        """\
+static void fail_allocation(const char *text, uint64_t nth)
+{
+    void (*fail)(uint64_t) = NULL;
+    if (load_if_there("aclctsFailAllocation", &fail, sizeof fail)) {
+        say("%s\\n", text);
+        fail(nth);
+    } else
+        say("skipped: %s: the library cannot inject faults\\n", text);
+}""",
+    ),
+    (
+        "live",
+        """\
+static void live(const char *text)
+{
+    void (*count)(uint64_t *, uint64_t *) = NULL;
+    uint64_t objects = 0, bytes = 0;
+    if (load_if_there("aclctsLiveCount", &count, sizeof count)) {
+        count(&objects, &bytes);
+        say("%s -> %lu objects, %lu bytes\\n", text, (unsigned long)objects, (unsigned long)bytes);
+    } else
+        say("skipped: %s: the library does not count\\n", text);
+}""",
+    ),
+)
