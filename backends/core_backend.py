@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parent / "core"
 
 
 def build_core(flavour: str = "plain", defines: tuple[str, ...] = ()) -> Path:
-    """The core's shared library; `defines` choose other answers at open points. Raises HarnessError without a compiler."""
+    """The core's library; `defines` choose other answers at open points. Raises HarnessError without a compiler."""
     return build_library("libaclcts_core.so", (FOLDER / "include", FOLDER / "src"), flavour, defines)
 
 

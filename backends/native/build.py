@@ -86,10 +86,9 @@ def compile_c(
     folder of its own, the first rename wins, both results are equal.
     """
     compiler = find_compiler()
-    key = hashlib.sha256(
-        "\0".join([name, *compiler.command, compiler.version, *flags, *libraries, *(f"{n}\0{t}" for n, t in sorted(sources.items()))])
-        .encode()
-    ).hexdigest()[:24]
+    texts = [text for pair in sorted(sources.items()) for text in pair]
+    parts = [name, *compiler.command, compiler.version, *flags, *libraries, *texts]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     target = cache_folder() / "builds" / key / name
     if target.exists():
         return target
@@ -100,7 +99,7 @@ def compile_c(
             os.replace(Path(folder) / name, target)
     except OSError as error:
         raise HarnessError(
-            f"cannot build in {target.parent}: {error.strerror or error}; set XDG_CACHE_HOME to a folder that can be written"
+            f"cannot build in {target.parent}: {error.strerror or error}; set XDG_CACHE_HOME to a writable folder"
         ) from error
     return target
 
@@ -119,10 +118,11 @@ def _compile(
             command, cwd=folder, capture_output=True, text=True, timeout=COMPILE_TIMEOUT, check=False, env=environment
         )
     except subprocess.TimeoutExpired as error:
-        raise HarnessError(f"{compiler.command[0]} did not finish compiling {name} in {COMPILE_TIMEOUT:.0f} s") from error
+        raise HarnessError(f"{command[0]} did not finish compiling {name} in {COMPILE_TIMEOUT:.0f} s") from error
     if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no message"]
-        raise HarnessError(f"{compiler.command[0]} cannot compile {name}: {lines[0].strip()}")
+        lines = done.stderr.splitlines() or ["no message"]
+        first = next((line for line in lines if "error" in line), lines[0])
+        raise HarnessError(f"{command[0]} cannot compile {name}: {first.strip()}")
 
 
 def flavour_flags(flavour: str) -> tuple[str, ...]:

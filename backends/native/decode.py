@@ -157,9 +157,7 @@ class _State:
         answer = self.signed()
         masks = self.word()
         ret: int | Ptr = self.pointer(answer & (1 << 64) - 1) if function.returns_pointer else answer
-        outs = tuple(
-            (param.name, self.output(param, masks >> k)) for k, param in function.outputs if masks >> k & 1
-        )
+        outs = tuple((param.name, self.output(param, masks >> k)) for k, param in function.outputs if masks >> k & 1)
         flags = masks >> 48
         return CallRecord(
             head >> 32,

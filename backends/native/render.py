@@ -258,6 +258,7 @@ def _row(number: int, function: _Function, arenas: list[_Arena]) -> list[int]:
 
 def _callback(c: CallbackType) -> _Callback:
     integers = [is_integer(ctype) for ctype, _ in c.params]
+    steps = ["" if integer else "(uintptr_t)" for integer in integers]
     return _Callback(
         name=c.ctype,
         returns=c.returns,
@@ -266,11 +267,8 @@ def _callback(c: CallbackType) -> _Callback:
         count=len(c.params),
         size=integers.index(True) if True in integers else None,
         c_params=tuple(f"{ctype} {name}" for ctype, name in c.params),
-        c_words=tuple(f"(u64){'' if n else '(uintptr_t)'}{name}" for n, (_, name) in zip(integers, c.params, strict=True)),
-        c_args=tuple(
-            f"({ctype}){'' if n else '(uintptr_t)'}v[{k}]"
-            for k, (n, (ctype, _)) in enumerate(zip(integers, c.params, strict=True))
-        ),
+        c_words=tuple(f"(u64){step}{name}" for step, (_, name) in zip(steps, c.params, strict=True)),
+        c_args=tuple(f"({ctype}){steps[k]}v[{k}]" for k, (ctype, _) in enumerate(c.params)),
         results={n: callback_result(c.ctype, n, 0) for n in range(1, 5)},
     )
 

@@ -47,7 +47,8 @@ class NativeSession:
         """Start the first worker. Raises BackendError when the library cannot be used, HarnessError without an
         executor."""
         if options.data_access not in DATA_ACCESS:
-            raise BackendError(f"{place.backend}: no data access {options.data_access!r}; use one of {', '.join(DATA_ACCESS)}")
+            known = ", ".join(DATA_ACCESS)
+            raise BackendError(f"{place.backend}: no data access {options.data_access!r}; use one of {known}")
         self._place = place
         self._interface = interface
         self._digest = interface_digest(interface)
@@ -82,12 +83,10 @@ class NativeSession:
     def _check(self, greeting: Greeting, options: Options) -> None:
         name, library = self._place.backend, self._place.library
         if greeting.digest != self._digest:
-            raise BackendError(
-                f"{name}: the executor {self._setup.executor} was made for other tables; build it anew with this version"
-            )
+            raise BackendError(f"{name}: the executor {self._setup.executor} was made for other tables; build it anew")
         judged = {f.name for f in self._interface.functions.values() if not f.auxiliary}
         if judged <= greeting.missing:
-            raise BackendError(f"{name}: {library} exports none of the {len(judged)} functions; pass another --library PATH")
+            raise BackendError(f"{name}: {library} exports none of the {len(judged)} functions; pass another library")
         if options.data_access == "copy" and not greeting.copy:
             raise BackendError(f"{name}: {library} exports no aclrtMemcpy; use --data-access direct")
 
@@ -155,10 +154,10 @@ class NativeSession:
             return self._unexecuted(End.ERROR, f"no new worker: {error}")
         worker.capture.mark()
         replies, death = worker.run((lowered.wire,))
-        reply = replies[0] if replies else self._idle_end(worker, death)
-        trace = self._decode(reply, worker, worker.capture.since_mark())
+        output = worker.capture.since_mark()
         if death is not None:
-            self._dispose(worker)
+            replies = self._bury(worker, replies, death)
+        trace = self._decode(replies[0], worker, output)
         if solo:
             self.restart()
         return trace
@@ -176,8 +175,13 @@ class NativeSession:
         return next((f for f in sorted(lowered.functions) if f not in known), "")
 
     def run_raw(self, wire: bytes) -> bytes:
-        """Execute one lowered program; its reply as it came."""
-        return self.run_batch((wire,))[0]
+        """Execute one lowered program; its reply as it came. Raises HarnessError as `run_batch` does."""
+        if self._worker is None:
+            return self.run_batch((wire,))[0]
+        replies, death = self._worker.run((wire,))
+        if death is None:
+            return replies[0]
+        return self._bury(self._worker, replies, death)[0]
 
     def run_batch(self, wires: Sequence[bytes]) -> list[bytes]:
         """Execute lowered programs with few commands; one reply each, whatever happens to the worker in between.
@@ -191,9 +195,7 @@ class NativeSession:
             except StartFailed as error:
                 raise HarnessError(f"{self._place.backend}: no new worker: {error}") from error
             replies, death = worker.run(_portion(wires, len(answers)))
-            answers += replies or [self._idle_end(worker, death)]
-            if death is not None:
-                self._dispose(worker)
+            answers += replies if death is None else self._bury(worker, replies, death)
         return answers
 
     def decode(self, reply: bytes) -> Trace:
@@ -221,12 +223,14 @@ class NativeSession:
     def _unexecuted(self, kind: End, detail: str) -> Trace:
         return Trace((), Ending(kind, detail=detail), capabilities=self._capabilities)
 
-    def _idle_end(self, worker: Worker, death: Death | None) -> bytes:
-        """A worker that dies between programs is found out by the next one, which then is not to blame."""
-        if death is None:
-            raise HarnessError(f"{self._place.backend}: the executor answered to fewer programs than it was given")
+    def _bury(self, worker: Worker, replies: list[bytes], death: Death) -> list[bytes]:
+        """Dispose of a dead worker; its replies, the last one with its end. One that died between programs is found out
+        by the next program, which then is not to blame."""
+        self._dispose(worker)
+        if replies:
+            return replies
         code, detail = worker.verdict(death)
-        return encode_end(code, f"{detail} before the program started")
+        return [encode_end(code, f"{detail} before the program started")]
 
     # ---------------------------------------------------------------------------------------------------- workers
 
@@ -293,8 +297,10 @@ def capabilities(greeting: Greeting) -> frozenset[Capability]:
 
 
 def find_executor(interface: Interface, options: Options) -> Path:
-    """The executor to use: the prebuilt one of the options, otherwise built here. Raises BackendError for a path that is
-    no program, HarnessError when nothing can be built."""
+    """The executor to use: the prebuilt one of the options, otherwise built here.
+
+    Raises BackendError for a path that is no program, HarnessError when nothing can be built.
+    """
     if not options.executor:
         return build_executor(render_executor(interface, options.flavour), options.flavour)
     path = Path(options.executor).resolve()

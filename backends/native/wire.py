@@ -58,9 +58,7 @@ class Lowered:
 
 def lower(program: Program, interface: Interface) -> Lowered:
     """Lower `program`. Raises Malformed or TooLarge when the executor cannot run it whatever the library."""
-    functions = frozenset(
-        s.function for s in walk((*program.body, *program.cleanup)) if isinstance(s, Call)
-    )
+    functions = frozenset(s.function for s in walk((*program.body, *program.cleanup)) if isinstance(s, Call))
     needs = _needs(program)
     if PARALLEL in needs or Capability.HOOKS in needs or functions - interface.functions.keys():
         return Lowered(b"", functions, needs)

@@ -177,8 +177,8 @@ class Worker:
             return StartFailed(f"{where} did not return within {self.setup.start_timeout:g} s")
         code = self._reap()
         if not self.greeting.digest:
-            said = self.capture.tail().strip().splitlines()[:1]
-            return HarnessError(f"the executor {self.setup.executor} does not start: {said[0] if said else describe(code)}")
+            said = [*self.capture.tail().strip().splitlines(), describe(code)][0]
+            return HarnessError(f"the executor {self.setup.executor} does not start: {said}")
         return StartFailed(f"{where} ended the process: {describe(code)}")
 
     # -------------------------------------------------------------------------------------------------- programs
@@ -190,7 +190,7 @@ class Worker:
         channel.put(wires)
         bell = self._exchange()
         if bell == b"r":
-            return channel.replies(len(wires)), None
+            return channel.replies(len(wires)) if len(wires) > 1 else [channel.reply()], None
         death = self._death(bell)
         if death.idle:
             return [], death
