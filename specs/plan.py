@@ -198,6 +198,13 @@ def plan(spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] =
     )
 
 
+def follow(spec: Spec, body: tuple[Statement, ...]) -> Execution:
+    """The state after `body`, every open point accepted."""
+    world = _World(Execution.of(spec, Program(body)), {})
+    world.block(body, 0, {})
+    return world.run
+
+
 def _left(world: _World) -> bool:
     return any(world.run.machine.collections.values())
 
