@@ -89,7 +89,7 @@ class Launch:
         Ctrl-C ends it early with `interrupted` set. Raises Usage when nothing could run.
         """
         started = time.monotonic()
-        folder = Path(tempfile.mkdtemp(prefix="acl-cts-"))
+        folder = _workplace()
         heard = Heard()
         try:
             codes, log = self._follow(folder, heard)
@@ -187,6 +187,14 @@ def _breakdown(codes: list[int], heard: Heard, log: str) -> str:
         return ""
     tail = "\n".join(log.splitlines()[-TAIL:])
     return f"pytest ended with code {(broken or codes)[0]}; its last lines:\n{tail}"
+
+
+def _workplace() -> Path:
+    """An empty folder for events and logs. Raises Usage."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="acl-cts-"))
+    except OSError as error:
+        raise Usage(f"no temporary folder can be made ({error.strerror}); free disk space or set TMPDIR") from error
 
 
 def _environment() -> dict[str, str]:

@@ -70,7 +70,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
     try:
         chosen = plan.selection.apply(everything()[1])
     except (SelectionError, SpecError) as error:
-        raise pytest.UsageError(str(error)) from error
+        collector.config.stash[BENCH].give_up(error, usage=True)
     return [
         ConformanceItem.from_parent(
             collector, name=f"{name}[{backend}-{item}]", backend=backend, cases=tuple(group), body=obj
@@ -191,7 +191,7 @@ class Bench:
                 runner = Runner(everything()[0], session, judge, self.plan.isolate, self.plan.deadline)
                 self.send(Supported(backend, tuple(runner.support.values())))
             except (BackendError, HarnessError) as error:
-                self._give_up(error)
+                self.give_up(error, usage=isinstance(error, BackendError))
             self._runners[backend] = runner
         return self._runners[backend]
 
@@ -199,10 +199,10 @@ class Bench:
         try:
             return keep(Path(self.plan.failures), case, outcome, spec)
         except ReportError as error:
-            self._give_up(error)
+            self.give_up(error, usage=False)
 
-    def _give_up(self, error: Exception) -> NoReturn:
-        usage = isinstance(error, BackendError)
+    def give_up(self, error: Exception, *, usage: bool) -> NoReturn:
+        """End pytest; `usage` when the user can mend what is wrong."""
         self.send(Trouble(str(error), usage))
         pytest.exit(str(error), returncode=2 if usage else 3)
 

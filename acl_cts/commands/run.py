@@ -25,8 +25,8 @@ from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.plan import Plan
 from acl_cts.progress import RunProgress
 from acl_cts.reports.clause_text import ClauseText
-from acl_cts.reports.exit_code import DISCREPANCY, final, holding
-from acl_cts.reports.files import make_folder, write_json, write_text
+from acl_cts.reports.exit_code import DISCREPANCY, ExitCode, final, holding
+from acl_cts.reports.files import ReportError, make_folder, write_json, write_text
 from acl_cts.reports.junit import junit
 from acl_cts.reports.results import BackendRun, CaseResult, Results, to_json
 from acl_cts.reports.summary import Summary
@@ -101,12 +101,13 @@ def run(**given: Any) -> int:
     forget(request.out / "failures")
     with _ended_politely():
         results = _judge(spec, request, ready)
-    summary = _write(spec, request, results)
+    summary = _summary(spec, request, results)
+    code = _write(request, results, summary)
     if form == "json":
         click.echo(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
     else:
         click.echo(summary.splitlines()[-1] if quiet else summary, nl=quiet)
-    return results.code
+    return code
 
 
 def _request(given: dict[str, Any], options: dict[str, Any]) -> Request:
@@ -224,8 +225,20 @@ def _placed(request: Request, folder: Path, case: CaseResult) -> CaseResult:
     return dataclasses.replace(case, files=str((folder / case.files).relative_to(request.out)))
 
 
-def _write(spec: Spec, request: Request, results: Results) -> str:
-    """Write the reports; the text of the summary."""
+def _write(request: Request, results: Results, summary: str) -> int:
+    """Write the reports. The run's exit code, or the one for a fault of the suite when they cannot be written."""
+    try:
+        write_json(request.out / "results.json", to_json(results))
+        write_text(request.out / "junit.xml", junit(results, request.fail_on))
+        write_text(request.out / "summary.txt", summary)
+    except ReportError as error:
+        # The verdicts are known by now: show them all the same.
+        click.echo(f"acl-cts: {error}", err=True)
+        return ExitCode.HARNESS
+    return results.code
+
+
+def _summary(spec: Spec, request: Request, results: Results) -> str:
 
     def shown(case: CaseResult) -> Path:
         place = request.out / case.files
@@ -237,7 +250,7 @@ def _write(spec: Spec, request: Request, results: Results) -> str:
             return ""
         return path.read_text(encoding="utf-8", errors="replace")
 
-    text = Summary(
+    return Summary(
         results=results,
         clauses={name: ClauseText(clause.text_en, str(clause.source)) for name, clause in spec.clauses.items()},
         fail_on=request.fail_on,
@@ -245,10 +258,6 @@ def _write(spec: Spec, request: Request, results: Results) -> str:
         command=lambda run, case: replay_command(str(shown(case) / PROGRAM), run.backend, request.plan.options),
         files=lambda case: str(shown(case)),
     ).text()
-    write_json(request.out / "results.json", to_json(results))
-    write_text(request.out / "junit.xml", junit(results, request.fail_on))
-    write_text(request.out / "summary.txt", text)
-    return text
 
 
 def _limits(spec: Spec) -> dict[str, Any]:
