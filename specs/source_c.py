@@ -409,7 +409,7 @@ class _Writer:
             data, length = statement.data, statement.data.length
             whole = isinstance(data, Literal)
             self.put(f"static unsigned char piece[{max(1, length if whole else min(length, _PIECE))}];")
-            self.put(*_fill("piece", "sizeof piece" if length else "0", data))
+            self.put(*(_fill("piece", "sizeof piece", data) if length else ()))
             self.put(
                 f"write_area({text}, {area}, {_number(statement.offset)}, piece, sizeof piece, {_number(length)});"
             )

@@ -30,6 +30,7 @@ from acl_cts.specs.program import (
     Value,
     When,
     Write,
+    steps,
 )
 from acl_cts.specs.program_rules import ProgramError, check_program
 from acl_cts.specs.trace import callback_result
@@ -107,6 +108,9 @@ def make_plan(program: Program, interface: Interface) -> Plan:
     check_program(program)
     plan = Plan(program, interface)
     _Survey(plan).block((*program.body, *program.cleanup), {})
+    for statement in steps(program):
+        if isinstance(statement, Invoke):
+            plan.invoked(statement)
     return plan
 
 
@@ -141,7 +145,6 @@ class _Survey:
             case Invoke(function=function, args=args):
                 for value in (function, *args):
                     self.value(value, counts)
-                self.plan.invoked(statement)
             case Parallel():
                 raise ProgramError("parallel blocks have no standalone form; a program without them is expected")
 
@@ -275,7 +278,7 @@ def output(signature: Signature, name: str | None) -> tuple[str, bool] | None:
 
 # -------------------------------------------------------------------------------------------------------------- names
 
-_PLAIN = re.compile(r"(?!out_|mem_|h_)[a-z][a-z0-9_]*")
+_PLAIN = re.compile(r"(?!out_|mem_|h_)[a-z][A-Za-z0-9_]*")
 
 
 class Names:
