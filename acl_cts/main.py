@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import sys
 import traceback
 
@@ -17,6 +16,7 @@ from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError
 from acl_cts.specs.loader import SpecError
+from acl_cts.stdout import silence
 
 COMMANDS = {
     "run": ("acl_cts.commands.run", "run", "Judge a library and write results, summary and reproducers."),
@@ -106,8 +106,7 @@ def _guarded(args: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        silence()
         return ExitCode.AS_EXPECTED
     except Exception:
         # A fault of the suite; Python's own exit code for it, 1, would accuse the library.

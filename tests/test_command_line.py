@@ -250,14 +250,22 @@ def test_a_terminal_without_unicode_gets_question_marks(acl: Run) -> None:
     assert "?" in done.stdout
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (f"list | head -1 >{os.devnull}", "0"),
+        ("run --backend simulator --max-time 0.001 --function aclrtGetBufDataLen -q | true", "4"),
+    ],
+)
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, command: str, code: str) -> None:
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m acl_cts.main list | head -1; echo ${{PIPESTATUS[0]}}"],
+        ["bash", "-c", f"{sys.executable} -m acl_cts.main {command}; echo ${{PIPESTATUS[0]}}"],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == "0"
+    assert done.stdout.strip() == code
     assert done.stderr == ""
 
 

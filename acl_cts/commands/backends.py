@@ -9,6 +9,7 @@ import click
 from acl_cts.backends.backend import BackendError, HarnessError
 from acl_cts.backends.registry import backends, open_backend
 from acl_cts.commands.options import take_options, targeting
+from acl_cts.stdout import show
 
 EPILOG = """\b
 Examples:
@@ -22,11 +23,11 @@ def backends_command(**given: Any) -> None:
     """What can be judged: each backend's name, what it is, whether it can be used here, and what it can do."""
     options = take_options(given)
     for name, backend in backends().items():
-        click.echo(f"{name:<12} {backend.summary}")
+        show(f"{name:<12} {backend.summary}")
         try:
             with open_backend(name, options) as session:
                 capabilities = ", ".join(sorted(session.capabilities)) or "none"
         except (BackendError, HarnessError) as error:
-            click.echo(f"{'':<12} not usable here: {error}")
+            show(f"{'':<12} not usable here: {error}")
         else:
-            click.echo(f"{'':<12} usable; capabilities: {capabilities}")
+            show(f"{'':<12} usable; capabilities: {capabilities}")

@@ -9,6 +9,7 @@ import click
 from acl_cts.commands.options import selecting, take_selection
 from acl_cts.conformance.generator import cases
 from acl_cts.specs.loader import load_spec
+from acl_cts.stdout import show
 
 EPILOG = """\b
 Examples:
@@ -25,4 +26,4 @@ def list_cases(**given: Any) -> None:
     selection = take_selection(given)
     selection.check(spec)
     for case in selection.apply(cases(spec)):
-        click.echo(case.id)
+        show(case.id)

@@ -27,6 +27,7 @@ from acl_cts.specs.program import Program, steps
 from acl_cts.specs.program_text import format_line, parse_program
 from acl_cts.specs.trace import Trace
 from acl_cts.specs.trace_json import trace_from_json
+from acl_cts.stdout import show
 
 EPILOG = """\b
 Examples:
@@ -105,9 +106,9 @@ def _show(spec: Spec, traced: Iterator[tuple[Replayable, Trace]], form: str) -> 
     for thing, trace in traced:
         judgement = judge(spec, thing.program, trace)
         if form == "json":
-            click.echo(json.dumps(_plain(thing, judgement), ensure_ascii=False))
+            show(json.dumps(_plain(thing, judgement), ensure_ascii=False))
         else:
-            click.echo("\n".join(_lines(spec, thing, trace, judgement)))
+            show("\n".join(_lines(spec, thing, trace, judgement)))
         codes.append(_code(judgement))
     order = (ExitCode.HARNESS, ExitCode.DISCREPANCY, ExitCode.INCOMPLETE, ExitCode.AS_EXPECTED)
     return min(codes, key=order.index)

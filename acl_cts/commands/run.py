@@ -33,6 +33,7 @@ from acl_cts.reports.summary import Summary
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Spec
+from acl_cts.stdout import show
 
 EPILOG = """\b
 Examples:
@@ -104,9 +105,9 @@ def run(**given: Any) -> int:
     summary = _summary(spec, request, results)
     code = _write(request, results, summary)
     if form == "json":
-        click.echo(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
+        show(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
     else:
-        click.echo(summary.splitlines()[-1] if quiet else summary, nl=quiet)
+        show(summary.splitlines()[-1] if quiet else summary, nl=quiet)
     return code
 
 
@@ -239,6 +240,7 @@ def _write(request: Request, results: Results, summary: str) -> int:
 
 
 def _summary(spec: Spec, request: Request, results: Results) -> str:
+    """The summary, with paths as short as they can be from here."""
 
     def shown(case: CaseResult) -> Path:
         place = request.out / case.files

@@ -14,6 +14,7 @@ from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Clause, Spec
+from acl_cts.stdout import show
 
 LANGUAGE = click.option("--lang", default="en", show_default=True, type=click.Choice(["en", "zh"]), help="Language.")
 
@@ -24,29 +25,30 @@ def spec() -> None:
 
 
 @spec.command(
+    "show",
     epilog="""\b
 Examples:
   acl-cts spec show                        every function
   acl-cts spec show aclrtSetBufUserData    its clauses
-  acl-cts spec show mbuf.alloc.limit --lang zh"""
+  acl-cts spec show mbuf.alloc.limit --lang zh""",
 )
 @click.argument("name", required=False)
 @LANGUAGE
-def show(name: str | None, lang: str) -> None:
+def show_command(name: str | None, lang: str) -> None:
     """Print what the tables say of a FUNCTION or CLAUSE; without a name, which functions there are."""
     tables = load_spec()
     if name is None:
         _overview(tables)
         return
     if name in tables.clauses:
-        click.echo("\n".join(_clause(tables.clauses[name], lang)))
+        show("\n".join(_clause(tables.clauses[name], lang)))
         return
     found = [clause for clause in tables.clauses.values() if clause.function == name]
     if not found and name not in tables.interface.functions:
         known = [*tables.interface.functions, *tables.clauses]
         hint = suggestion(name, known) or "; see `acl-cts spec show`"
         raise SelectionError(f"no function or clause is called {name!r}{hint}")
-    click.echo("\n\n".join("\n".join(_clause(clause, lang)) for clause in found) or f"{name}: no clause")
+    show("\n\n".join("\n".join(_clause(clause, lang)) for clause in found) or f"{name}: no clause")
 
 
 @spec.command("check", epilog="\b\nExample:\n  acl-cts spec check")
@@ -61,11 +63,11 @@ def check_command() -> int:
     with open_backend("simulator", Options()) as session:
         problems = check(tables, generated, session)
     for problem in problems:
-        click.echo(str(problem))
+        show(str(problem))
     if problems:
         click.echo(f"acl-cts: {len(problems)} problems in the tables or their cases", err=True)
         return ExitCode.USAGE
-    click.echo(f"tables {tables.digest[:12]}: {len(tables.clauses)} clauses, {len(generated)} cases, no problem found")
+    show(f"tables {tables.digest[:12]}: {len(tables.clauses)} clauses, {len(generated)} cases, no problem found")
     return ExitCode.AS_EXPECTED
 
 
@@ -78,7 +80,7 @@ def coverage() -> None:
         for clause in case.clauses & counted.keys():
             counted[clause] += 1
     for clause, number in counted.items():
-        click.echo(f"{number:6}  {clause}")
+        show(f"{number:6}  {clause}")
 
 
 @spec.command("docs-defects", epilog="\b\nExample:\n  acl-cts spec docs-defects --lang zh")
@@ -86,15 +88,15 @@ def coverage() -> None:
 def docs_defects(lang: str) -> None:
     """Print the defects of the documents themselves."""
     for defect in load_spec().defects:
-        click.echo(f"{defect.id}\n    {defect.text_zh if lang == 'zh' else defect.text_en}\n    {defect.source}")
+        show(f"{defect.id}\n    {defect.text_zh if lang == 'zh' else defect.text_en}\n    {defect.source}")
 
 
 def _overview(tables: Spec) -> None:
     for family in tables.families.values():
-        click.echo(f"{family.name} ({family.status})")
+        show(f"{family.name} ({family.status})")
         for function in family.functions:
             number = sum(clause.function == function for clause in tables.clauses.values())
-            click.echo(f"  {function:<48} {number} clauses")
+            show(f"  {function:<48} {number} clauses")
 
 
 def _clause(clause: Clause, lang: str) -> Iterator[str]:
