@@ -14,9 +14,10 @@ import pytest
 from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
 from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.events import Collected, EventFile, Judged, Supported, Trouble
 from acl_cts.conformance.failures import keep
-from acl_cts.conformance.generator import case_list_hash, cases
+from acl_cts.conformance.generator import case_list_hash
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
@@ -211,7 +212,7 @@ class Bench:
 def everything() -> tuple[Spec, tuple[Case, ...], str]:
     """Tables, cases and the hash of the case list, once a process."""
     spec = load_spec()
-    generated = cases(spec)
+    generated = cached_cases(spec)
     return spec, generated, case_list_hash(generated)
 
 

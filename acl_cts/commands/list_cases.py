@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from acl_cts.commands.options import selecting, take_selection
-from acl_cts.conformance.generator import cases
+from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.specs.loader import load_spec
 from acl_cts.stdout import show
 
@@ -25,5 +25,5 @@ def list_cases(**given: Any) -> None:
     spec = load_spec()
     selection = take_selection(given)
     selection.check(spec)
-    for case in selection.apply(cases(spec)):
+    for case in selection.apply(cached_cases(spec)):
         show(case.id)

@@ -19,6 +19,7 @@ from acl_cts import __version__
 from acl_cts.backends.backend import HarnessError, Options
 from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import replay_command, selecting, take_options, take_selection, targeting
+from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.consistency import inconsistent
 from acl_cts.conformance.failures import PROGRAM, forget
 from acl_cts.conformance.launch import Launch
@@ -97,6 +98,8 @@ def run(**given: Any) -> int:
     spec = load_spec()
     request = _request(given, options)
     request.plan.selection.check(spec)
+    # Also fills the cache: the test processes would otherwise all generate the same cases at once.
+    request.plan.selection.apply(cached_cases(spec))
     ready = [_look(backend, request.plan.options) for backend in request.backends]
     make_folder(request.out / "failures")
     forget(request.out / "failures")

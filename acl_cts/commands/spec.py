@@ -8,8 +8,8 @@ import click
 
 from acl_cts.backends.backend import Options
 from acl_cts.backends.registry import open_backend
+from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.coverage import check
-from acl_cts.conformance.generator import cases
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.specs.loader import load_spec
@@ -59,7 +59,7 @@ def check_command() -> int:
     clause an observation. Exit code 2 when something is wrong.
     """
     tables = load_spec()
-    generated = cases(tables)
+    generated = cached_cases(tables)
     with open_backend("simulator", Options()) as session:
         problems = check(tables, generated, session)
     for problem in problems:
@@ -76,7 +76,7 @@ def coverage() -> None:
     """Print how many cases exercise each clause."""
     tables = load_spec()
     counted = dict.fromkeys(tables.clauses, 0)
-    for case in cases(tables):
+    for case in cached_cases(tables):
         for clause in case.clauses & counted.keys():
             counted[clause] += 1
     for clause, number in counted.items():

@@ -1,0 +1,74 @@
+"""The cases, generated once for all processes: deriving them from the tables takes longer than executing them."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+from pathlib import Path
+
+from acl_cts.backends.native.build import cache_folder
+from acl_cts.conformance.case import Case
+from acl_cts.conformance.generator import cases
+from acl_cts.specs.model import Spec
+
+HERE = Path(__file__).parent
+SOURCES = (HERE, HERE.parent / "specs")
+"""Folders on whose Python files and tables the cases depend."""
+
+KEPT = 4
+"""Lists that are kept, for the Python versions and states of the sources that alternate."""
+
+DAMAGED = (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError)
+"""What reading a damaged file may raise; such a file is written anew."""
+
+
+def cached_cases(spec: Spec) -> tuple[Case, ...]:
+    """The same as `cases(spec)`, from the user's cache folder when they were generated before from the same sources."""
+    path = cache_folder() / "cases" / f"{_key(spec)}.pickle"
+    stored = _read(path)
+    if stored is not None:
+        return stored
+    generated = cases(spec)
+    _write(path, generated)
+    return generated
+
+
+def _key(spec: Spec) -> str:
+    """What the cases follow from: tables, generator, Python."""
+    total = hashlib.sha256(f"{spec.digest} {sys.version} ".encode())
+    for folder in SOURCES:
+        for source in sorted([*folder.glob("*.py"), *folder.glob("*.yaml")]):
+            total.update(source.name.encode() + source.read_bytes())
+    return total.hexdigest()
+
+
+def _read(path: Path) -> tuple[Case, ...] | None:
+    collecting = gc.isenabled()
+    # A hundred thousand small objects that all stay: looking for garbage among them doubles the time.
+    gc.disable()
+    try:
+        stored = pickle.loads(path.read_bytes())
+    except DAMAGED:
+        return None
+    finally:
+        if collecting:
+            gc.enable()
+    return stored if isinstance(stored, tuple) else None
+
+
+def _write(path: Path, generated: tuple[Case, ...]) -> None:
+    """Keep `generated`. A folder that takes no files costs time at the next run, nothing else."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = sorted(path.parent.glob("*.pickle"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in kept[KEPT - 1 :]:
+            old.unlink(missing_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".cases-")
+        with os.fdopen(handle, "wb") as file:
+            pickle.dump(generated, file, pickle.HIGHEST_PROTOCOL)
+        os.replace(temporary, path)
