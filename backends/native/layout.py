@@ -59,7 +59,7 @@ ENDS_SIZE = MAX_BATCH * 8
 COMMAND_AT = ENDS_AT + ENDS_SIZE
 COMMAND_SIZE = 32 << 20
 REPLY_AT = COMMAND_AT + COMMAND_SIZE
-REPLY_SIZE = 512 << 20
+REPLY_SIZE = 256 << 20
 REPLY_KEEP = 8 << 20
 """Bytes of a reply that stay in memory; what a larger one took is given back."""
 

@@ -176,7 +176,7 @@ class NativeSession:
 
     def run_raw(self, wire: bytes) -> bytes:
         """Execute one lowered program; its reply as it came. Raises HarnessError as `run_batch` does."""
-        if self._worker is None:
+        if self._worker is None or self._worker.ended:
             return self.run_batch((wire,))[0]
         replies, death = self._worker.run((wire,))
         if death is None:
@@ -248,6 +248,8 @@ class NativeSession:
     def _live(self) -> Worker:
         if self._closed:
             raise HarnessError(f"{self._place.backend}: the session is closed")
+        if self._worker is not None and self._worker.ended:
+            self._dispose(self._worker)
         return self._worker or self._start()
 
     def _dispose(self, worker: Worker) -> None:

@@ -185,7 +185,14 @@ class Worker:
 
     def run(self, wires: Sequence[bytes]) -> tuple[list[bytes], Death | None]:
         """Answers to these programs, and how the worker died if it did; then the last answer is that program's, as far
-        as it came, with its end. A worker that died idle answers nothing."""
+        as it came, with its end. A worker that died idle answers nothing. Interrupted, it kills the worker first."""
+        try:
+            return self._run(wires)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _run(self, wires: Sequence[bytes]) -> tuple[list[bytes], Death | None]:
         channel = self.channel
         channel.put(wires)
         bell = self._exchange()
@@ -280,6 +287,11 @@ class Worker:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LEAVE_TIMEOUT)
         self.kill()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was ended from here; it takes no further programs."""
+        return self._ended
 
     def kill(self) -> None:
         """End at once, with every process that the library started in the worker's session."""
