@@ -56,6 +56,31 @@ def guard(tree: ex.Expr) -> Term:
     return holds
 
 
+def value_or_none(tree: ex.Expr) -> Term:
+    """The function that computes `tree`, None where a field of NULL or a missing record is asked for."""
+    term = compile_expression(tree)
+
+    def value(frame: Frame) -> Any:
+        try:
+            return term(frame)
+        except NotApplicableError:
+            return None
+
+    return value
+
+
+def lenient(term: Term) -> Term:
+    """`term`, UNKNOWN where it asks for a field of NULL: a success that should have been a refusal is followed too."""
+
+    def value(frame: Frame) -> Any:
+        try:
+            return term(frame)
+        except NotApplicableError:
+            return UNKNOWN
+
+    return value
+
+
 def compile_expression(tree: ex.Expr) -> Term:
     """The function that computes `tree`."""
     compiler = _COMPILERS[type(tree)]
@@ -146,7 +171,8 @@ def _slice(tree: ex.Slice) -> Term:
         items = base(frame)
         if items is UNKNOWN or items is UNWRITTEN or items is None:
             return UNKNOWN
-        return items[start(frame) if start else 0 : stop(frame) if stop else len(items)]
+        first, last = start(frame) if start else 0, stop(frame) if stop else len(items)
+        return items[first:last] if isinstance(first, int) and isinstance(last, int) else UNKNOWN
 
     return read
 
@@ -238,7 +264,7 @@ def _group(tree: ex.Group) -> Term:
 
 def _new(tree: ex.New) -> Term:
     kind = tree.kind
-    fields = [(name, compile_expression(value)) for name, value in tree.fields]
+    fields = [(name, lenient(compile_expression(value))) for name, value in tree.fields]
 
     def create(frame: Frame) -> Obj:
         return Obj(kind, {name: value(frame) for name, value in fields})
@@ -437,7 +463,7 @@ def _step(effect: ex.Effect) -> Step:
 
 
 def _assign(effect: ex.Assign) -> Step:
-    value = compile_expression(effect.value)
+    value = value_or_none(effect.value)
     match effect.target:
         case ex.Name(name=name):
 
@@ -449,7 +475,7 @@ def _assign(effect: ex.Assign) -> Step:
 
             return local
         case ex.Field(base=base, name=name):
-            owner = compile_expression(base)
+            owner = value_or_none(base)
 
             def field_of(frame: Frame, doubtful: bool) -> None:
                 at = owner(frame)
@@ -459,9 +485,9 @@ def _assign(effect: ex.Assign) -> Step:
 
             return field_of
         case ex.Slice(base=ex.Field(base=base, name=name), start=start, stop=stop):
-            return _assign_slice(compile_expression(base), name, start, stop, value)
+            return _assign_slice(value_or_none(base), name, start, stop, value)
         case ex.Keyed(collection=collection, key=key):
-            at_key = compile_expression(key)
+            at_key = value_or_none(key)
 
             def keyed(frame: Frame, doubtful: bool) -> None:
                 frame.machine.collections[collection][at_key(frame)] = UNKNOWN if doubtful else value(frame)
@@ -472,16 +498,20 @@ def _assign(effect: ex.Assign) -> Step:
 
 
 def _assign_slice(owner: Term, name: str, start: ex.Expr | None, stop: ex.Expr | None, value: Term) -> Step:
-    begin = compile_expression(start) if start else lambda frame: 0
-    end = compile_expression(stop) if stop else lambda frame: 0
+    begin = value_or_none(start) if start else lambda frame: 0
+    end = value_or_none(stop) if stop else lambda frame: 0
 
     def put(frame: Frame, doubtful: bool) -> None:
         at = owner(frame)
         if not isinstance(at, Obj) or not isinstance(at.fields[name], tuple):
             return
         old = at.fields[name]
-        first = min(begin(frame), len(old))
-        last = min(end(frame) if stop else len(old), len(old))
+        bounds = begin(frame), end(frame) if stop else len(old)
+        if not all(isinstance(bound, int) for bound in bounds):
+            at.fields[name] = (None,) * len(old)
+            return
+        first, last = (min(bound, len(old)) for bound in bounds)
+        last = max(first, last)
         given = value(frame)
         new = tuple(given[: last - first]) if isinstance(given, bytes | tuple) and not doubtful else ()
         new += (None,) * (last - first - len(new))
@@ -492,7 +522,7 @@ def _assign_slice(owner: Term, name: str, start: ex.Expr | None, stop: ex.Expr |
 
 
 def _act(effect: ex.Act) -> Step:
-    terms = [compile_expression(arg) for arg in effect.args]
+    terms = [value_or_none(arg) for arg in effect.args]
     name = effect.name
 
     def act(frame: Frame, doubtful: bool) -> None:
@@ -523,7 +553,7 @@ def _branch(effect: ex.Branch) -> Step:
 
 
 def _each(effect: ex.Each) -> Step:
-    items, name = compile_expression(effect.items), effect.name
+    items, name = value_or_none(effect.items), effect.name
     body = [_step(e) for e in effect.body]
 
     def each(frame: Frame, doubtful: bool) -> None:

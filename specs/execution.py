@@ -161,7 +161,7 @@ class Execution:
         given = self._given(rules, frame)
         broken = [a for kind, a in given if not isinstance(a, Obj) or a.kind != kind or a.alive is not True]
         if broken:
-            certain = all(not isinstance(a, Obj) or self._certainly_bad(a) for a in broken)
+            certain = all(isinstance(a, Obj) and self._certainly_bad(a) for a in broken)
             return Judged(Outcome.UNDEFINED, (), certain)
         truths = [(rule, rule.applies(frame)) for rule in rules.errors]
         wrong = [rule for rule, truth in truths if truth is True]
@@ -187,7 +187,8 @@ class Execution:
         """Whether a freed handle, or one of another kind, is so for certain and its value was not handed out again."""
         if item.alive is UNKNOWN:
             return False
-        return all(self.machine.holder(item.kind, address) is item for address in item.addresses)
+        kinds, holder = self.spec.kinds, self.machine.holder
+        return all(holder(kind, address) in (None, item) for kind in kinds for address in item.addresses)
 
     def succeed(self, call: Call, rules: FunctionRules, frame: Frame, counters: dict[str, int]) -> Binding:
         """Carry out what a success changes, and bind the call's target."""

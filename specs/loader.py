@@ -438,6 +438,7 @@ class _Builder:
                 text_en=data["en"],
                 text_zh=data.get("zh", ""),
                 consistent=data.get("consistent", False),
+                unobservable=data.get("unobservable", ""),
                 line=data.line,
             )
 

@@ -38,6 +38,8 @@ class Machine:
 
     def begin(self, made: Obj, address: Ptr | None) -> None:
         """A handle object comes to life at `address`; its region, if it has one, gets one owner more."""
+        if len(self.objects) > 64 + 2 * self.live_objects:  # long cycles: only what may live is ever asked for
+            self.objects = [item for item in self.objects if item.alive is not False]
         self.objects.append(made)
         self.live_objects += 1
         region = self.region_of(made)
@@ -122,7 +124,7 @@ class Machine:
                 continue
             seen.add(id(other))
             base = other.fields.get(self.regions[other.kind].base)
-            if isinstance(base, Ptr):
+            if isinstance(base, Ptr) and self.size_of(other):
                 low = pointers[base.id].raw
                 if start < low + self.size_of(other) and low < end:
                     return False

@@ -8,7 +8,7 @@ answered.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,14 +21,20 @@ from acl_cts.specs.program import (
     Call,
     Exit,
     FailAllocation,
+    Index,
+    Int,
     Invoke,
     Program,
     Read,
     Ref,
+    Repeat,
     Statement,
+    Target,
     UntilSame,
     Write,
     content,
+    size,
+    walk,
 )
 from acl_cts.specs.rules import FunctionRules, Rule
 from acl_cts.specs.trace import (
@@ -45,7 +51,7 @@ from acl_cts.specs.trace import (
     Trace,
     callback_result,
 )
-from acl_cts.specs.values import CELL, UNKNOWN, UNWRITTEN, Obj, normalise
+from acl_cts.specs.values import CELL, UNKNOWN, UNWRITTEN, Obj, equal, normalise
 
 EXPLICIT_REPEATS = 3
 """Identical iterations that are judged one by one before the rest is taken to be alike."""
@@ -54,14 +60,27 @@ CONTENT_LIMIT = 64 * 2**20
 """A written range longer than this many bytes is not remembered, and reads of it are not judged."""
 
 
-def judge(spec: Spec, program: Program, trace: Trace) -> Judgement:
+Watch = Callable[[FunctionRules, Frame], None]
+"""Is shown every judged call before what it changes is followed."""
+
+
+def judge(spec: Spec, program: Program, trace: Trace, watch: Watch | None = None) -> Judgement:
     """What the documents say of `trace`, the answer to `program`. A pure function: a stored trace gets the verdict that
-    it got when it was made."""
-    return _Judge(spec, program, trace).run()
+    it got when it was made. `watch` sees every call and changes nothing."""
+    return _Judge(spec, program, trace, watch).run()
 
 
 class _Stop(Exception):
     """Nothing after this record can be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """A call made: its function, whether it was refused, whether an injected fault fired in it."""
+
+    function: str
+    failed: bool
+    fault_fired: bool
 
 
 @dataclass(slots=True)
@@ -76,7 +95,7 @@ class _Ledger:
     succeeded: set[str] = field(default_factory=set)
     scarce: str = ""
     missed: str = ""
-    leak: bool = False
+    leak: str = ""
     fault_fired: bool = False
     granted: int = 0
     stopped: str = ""
@@ -85,7 +104,7 @@ class _Ledger:
 class _Judge:
     """Goes through the records of one trace in order."""
 
-    def __init__(self, spec: Spec, program: Program, trace: Trace) -> None:
+    def __init__(self, spec: Spec, program: Program, trace: Trace, watch: Watch | None) -> None:
         self.spec = spec
         self.trace = trace
         self.run_of = Execution.of(spec, program)
@@ -93,7 +112,8 @@ class _Judge:
         self.ledger = _Ledger()
         self.robust = Capability.ROBUST_HANDLES in trace.capabilities
         self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
-        self.called: list[str] = []
+        self.called: list[_Called] = []
+        self.watch = watch
 
     # ------------------------------------------------------------------------------------------------ the walk
 
@@ -138,8 +158,10 @@ class _Judge:
         depth = len(record.loops)
         block: list[Record] = []
         iteration = None
+        repeat = self.run_of.statements[record.step]
+        inside = range(record.step + 1, record.step + size(repeat))
         for earlier in reversed(before):
-            if len(earlier.loops) <= depth or earlier.loops[:depth] != record.loops:
+            if earlier.step not in inside or earlier.loops[:depth] != record.loops:
                 break
             if iteration is not None and earlier.loops[depth] != iteration:
                 break
@@ -148,11 +170,12 @@ class _Judge:
         block.reverse()
         if iteration is None:
             return
+        alike = isinstance(repeat, Repeat) and not _counts(repeat)
         for k in range(1, record.count + 1):
             state = self._progress()
             for old in block:
                 self._again(old, (*old.loops[:depth], iteration + k, *old.loops[depth + 1 :]), block)
-            if k >= EXPLICIT_REPEATS and self._progress() == state:
+            if alike and k >= EXPLICIT_REPEATS and self._progress() == state:
                 return
 
     def _again(self, old: Record, loops: tuple[int, ...], block: list[Record]) -> None:
@@ -179,8 +202,10 @@ class _Judge:
         frame.hits = len(record.hits)
         frame.ret = normalise(record.ret, self.trace.pointers)
         failed = frame.ret is None if rules.function.signature.returns is Kind.HANDLE else frame.ret != 0
-        self.called.append(record.function)
+        self.called.append(_Called(record.function, failed, record.fault_fired))
         self.ledger.fault_fired |= record.fault_fired
+        if self.watch is not None:
+            self.watch(rules, frame)
         judged = self.run_of.classify(rules, frame)
         if judged.outcome is Outcome.UNDEFINED:
             self._undefined(record, rules, judged, failed)
@@ -228,12 +253,16 @@ class _Judge:
             self.ledger.held.update(rule.clause.id for rule in judged.rules)
             self._code_class(record, rules, judged)
         self._posts(record, rules, frame, objects, "refusal")
+        if record.fault_fired:
+            for item in self._with_regions(objects):
+                item.pending.update(dict.fromkeys(item.fields, "common.fault-clean"))
         for rule in rules.keeps:
+            kept = "common.fault-clean" if record.fault_fired else rule.clause.id
             for owner, name in rule.keeps(frame):
                 if isinstance(owner, Obj):
-                    owner.pending[str(name)] = rule.clause.id
+                    owner.pending[str(name)] = kept
                 else:
-                    self.machine.pending[owner, id(name)] = rule.clause.id
+                    self.machine.pending[owner, id(name)] = kept
 
     def _succeeded(
         self,
@@ -245,6 +274,7 @@ class _Judge:
         objects: list[Obj],
         counters: dict[str, int],
     ) -> None:
+        found = len(self.ledger.discrepancies)
         if judged.outcome is Outcome.ERROR:
             self._violated(judged.rules[0].clause, record, objects, self._answer(record))
         elif judged.outcome is Outcome.OPEN:
@@ -252,7 +282,6 @@ class _Judge:
         else:
             self.ledger.held.update(rule.clause.id for rule in judged.rules)
             self.ledger.succeeded.add(record.function)
-        found = len(self.ledger.discrepancies)
         self._posts(record, rules, frame, objects, "success")
         bound = self.run_of.succeed(call, rules, frame, counters)
         made = [item for item in bound.outs.values() if isinstance(item, Obj)]
@@ -262,8 +291,9 @@ class _Judge:
         for until in (self._until(record.step),):
             if until is not None:
                 self._repeat_of(until, bound, counters, record)
-        if rules.function.takes and rules.function.takes.size:
-            self.ledger.granted = max(self.ledger.granted, int(frame.args[rules.function.takes.size]))
+        granted = frame.args[rules.function.takes.size] if rules.function.takes and rules.function.takes.size else 0
+        if isinstance(granted, int):
+            self.ledger.granted = max(self.ledger.granted, granted)
 
     def _until(self, step: int) -> UntilSame | None:
         before = self.run_of.statements[step - 1] if step else None
@@ -287,9 +317,9 @@ class _Judge:
         takes, floor = rules.function.takes, self.spec.floor
         if takes is None:
             return False
-        size = frame.args[takes.size] if takes.size else 0
+        asked = frame.args[takes.size] if takes.size else 0
         return bool(
-            size > floor.allocation
+            (isinstance(asked, int) and asked > floor.allocation)
             or self.machine.live_bytes > floor.live_bytes
             or self.machine.live_objects > floor.live_objects
         )
@@ -303,7 +333,10 @@ class _Judge:
             self._observe(rule.clause, answer, record.step, key)
 
     def _observe(self, clause: Clause, answer: str, step: int, key: str) -> None:
-        self.ledger.observations.setdefault((clause.id, answer, key), Observation(clause.id, answer, step, key))
+        known = (clause.id, answer, key)
+        if clause.consistent and known in self.ledger.observations:
+            self.ledger.held.add("common.same-answer")
+        self.ledger.observations.setdefault(known, Observation(clause.id, answer, step, key))
 
     def _code_class(self, record: CallRecord, rules: FunctionRules, judged: Judged) -> None:
         clause = self.spec.clauses["common.code-class"]
@@ -375,13 +408,18 @@ class _Judge:
         if clause.strength is Strength.ADVISORY:
             self._note(clause, record, observed)
             return
-        root = next((item.taint for item in self._with_regions(objects) if item.taint), "")
+        root = next((item.taint for item in self._with_regions(objects) if item.taint), "") or self._same_call(record)
         finding = self._finding(clause, record, observed, root)
         if root:
             self.ledger.blocked.append(finding)
         else:
             self.ledger.discrepancies.append(finding)
         self._taint(root or clause.id, objects)
+
+    def _same_call(self, record: Record) -> str:
+        """The headline that this very call already has, if any: one call has one."""
+        last = self.ledger.discrepancies[-1] if self.ledger.discrepancies else None
+        return last.clause if last and (last.step, last.loops) == (record.step, record.loops) else ""
 
     def _note(self, clause: Clause, record: Record, observed: str, expected: str = "") -> None:
         if not any(note.clause == clause.id for note in self.ledger.notes):
@@ -432,6 +470,9 @@ class _Judge:
 
     def _touch(self, record: TouchRecord, statement: Write | Read, counters: dict[str, int]) -> None:
         key = self.run_of.key(statement.ref.name, statement.ref.index, counters)
+        if key not in self.run_of.located and self.ledger.discrepancies:
+            self.ledger.stopped = "a data area that the documents know nothing of was touched"
+            raise _Stop
         region = self.run_of.located[key]
         kind = self.spec.kinds[region.kind].region
         if kind is None or self.machine.region_alive(region) is not True:
@@ -459,7 +500,7 @@ class _Judge:
         name = ref.field or ""
         pointer = bound.outs.get(name, UNKNOWN)
         owner = next((f for f in self.spec.functions.values() if name in f.invokes), None)
-        if owner is None or not isinstance(pointer, str) or record.error:
+        if owner is None or not isinstance(pointer, str) or not pointer.startswith("callback:") or record.error:
             return
         clause = self.spec.clauses[owner.invokes[name]]
         _, ctype, number = pointer.split(":")
@@ -467,7 +508,9 @@ class _Judge:
         args = [self.run_of.value(v, Kind.OBJECT, "", counters) for v in statement.args]
         expected = self._call_back(ctype, int(number), args)
         hits = [(h.ctype, h.number, tuple(normalise(a, self.trace.pointers) for a in h.args)) for h in record.hits]
-        right = hits[:1] == [(ctype, int(number), tuple(args))] and (int(number) == 4 or len(hits) == 1)
+        right = bool(hits) and (int(number) == 4 or len(hits) == 1)
+        right = right and hits[0][:2] == (ctype, int(number)) and len(hits[0][2]) == len(args)
+        right = right and all(equal(given, wanted) is True for given, wanted in zip(hits[0][2], args, strict=True))
         ret = normalise(record.ret, self.trace.pointers)
         if right and callback.returns != "void":
             right = isinstance(ret, Ptr) and self.trace.pointers[ret.id].raw == expected
@@ -501,16 +544,22 @@ class _Judge:
             f"{record.objects} objects and {record.bytes} bytes live where {before[0].objects} and "
             f"{before[0].bytes} were before, with the same buffers and descriptions alive"
         )
-        known = len(self.ledger.discrepancies)
-        self._violated(clause, record, [], observed)
-        self.ledger.leak |= len(self.ledger.discrepancies) > known
+        if self.ledger.leak:
+            self.ledger.blocked.append(self._finding(clause, record, observed, self.ledger.leak))
+        else:
+            self._violated(clause, record, [], observed)
+            self.ledger.leak = clause.id
 
-    def _balance_clause(self, called: list[str]) -> Clause | None:
-        for name in called:
-            for clause in self.spec.functions[name].clauses:
-                if clause.balance:
-                    return clause
-        return None
+    def _balance_clause(self, called: list[_Called]) -> Clause | None:
+        """The clause that a difference breaks: of an injected fault, or of what gave something back. When every call
+        was refused nothing may have changed either, and the clause is the family's."""
+        if any(each.fault_fired for each in called):
+            return self.spec.clauses["common.fault-clean"]
+        names = [each.function for each in called]
+        if names and all(each.failed for each in called):
+            family = self.spec.families[self.spec.functions[names[0]].family]
+            names.extend(family.functions)
+        return next((c for name in names for c in self.spec.functions[name].clauses if c.balance), None)
 
     # ------------------------------------------------------------------------------------------------ the ending
 
@@ -597,7 +646,7 @@ class _Judge:
                 return Verdict.CRASH, last.observed
             if last.clause == "common.no-hang":
                 return Verdict.TIMEOUT, last.observed
-            leaks = ledger.leak and len(ledger.discrepancies) == 1
+            leaks = bool(ledger.leak) and len(ledger.discrepancies) == 1
             return (Verdict.LEAK if leaks else Verdict.FAIL), ledger.discrepancies[0].observed
         if ledger.stopped:
             return Verdict.NOT_RUN, f"not judged: {ledger.stopped}"
@@ -633,6 +682,20 @@ def inconsistent(spec: Spec, observations: Iterable[Observation]) -> list[Findin
 
 
 # ----------------------------------------------------------------------------------------------------- plain helpers
+
+
+def _counts(repeat: Repeat) -> bool:
+    """Whether the body uses the loop's counter, so that iterations concern different objects or numbers."""
+    parts: list[Any] = list(walk(repeat.body))
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Int | Index) and part.loop == repeat.loop:
+            return True
+        if isinstance(part, tuple):
+            parts.extend(part)
+        elif isinstance(part, Call | Invoke | Write | Read | UntilSame | Ref | Target):
+            parts.extend(getattr(part, name) for name in part.__dataclass_fields__)
+    return False
 
 
 def _moved(record: Any, loops: tuple[int, ...]) -> Any:
