@@ -8,6 +8,7 @@ import select
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from acl_cts.backends.native import layout
 
@@ -15,7 +16,6 @@ _STATUS = struct.Struct(f"<{len(layout.STATUS)}Q")
 _PROGRESS_AT = layout.STATUS_AT + 8 * layout.STATUS.index("progress")
 _REPLY_END_AT = layout.STATUS_AT + 8 * layout.STATUS.index("reply_end")
 _WORD = struct.Struct("<Q")
-_HEAD = struct.Struct("<QQ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,12 @@ class Channel:
 
     def put(self, wires: Sequence[bytes]) -> None:
         """Place a command of these programs. Raises ValueError when it is too long."""
-        memory = self.memory
-        at = layout.COMMAND_AT
-        if len(wires) == 1:
-            wire = wires[0]
-            _HEAD.pack_into(memory, at, 1, len(wire))
-            memory[at + 16 : at + 16 + len(wire)] = wire
-            return
-        command = b"".join([_WORD.pack(len(wires)), *(piece for w in wires for piece in (_WORD.pack(len(w)), w))])
-        if len(command) > layout.COMMAND_SIZE or len(wires) > layout.MAX_BATCH:
+        command = wires[0] if len(wires) == 1 else b"".join(wires)
+        start = layout.COMMAND_AT + 8
+        if len(command) + 8 > layout.COMMAND_SIZE or len(wires) > layout.MAX_BATCH:
             raise ValueError(f"{len(wires)} programs of {len(command)} bytes are too many for one command")
-        memory[at : at + len(command)] = command
+        _WORD.pack_into(self.memory, layout.COMMAND_AT, len(wires))
+        self.memory[start : start + len(command)] = command
 
     def ring(self, bell: bytes) -> bool:
         """Wake the executor; False when it is gone."""
@@ -107,8 +102,9 @@ class Channel:
     def replies(self, count: int) -> list[bytes]:
         """The answers to the first `count` programs of the command, each whole."""
         ends = struct.unpack_from(f"<{count}Q", self.memory, layout.ENDS_AT)
-        starts = (layout.REPLY_AT, *ends[:-1])
-        return [self.memory[a : self._inside(b)] for a, b in zip(starts, ends, strict=True)]
+        whole = self.memory[layout.REPLY_AT : self._inside(ends[-1])]
+        places = [0, *(end - layout.REPLY_AT for end in ends)]
+        return [whole[a:b] for a, b in pairwise(places)]
 
     def rest(self, count: int) -> bytes:
         """What was answered behind the first `count` whole answers."""

@@ -279,12 +279,10 @@ class NativeSession:
 
 def _portion(wires: Sequence[bytes], start: int) -> Sequence[bytes]:
     """As many programs from `start` on as fit into one command."""
-    room = layout.COMMAND_SIZE - 8
-    for end in range(start, min(len(wires), start + layout.MAX_BATCH)):
-        room -= len(wires[end]) + 8
-        if room < 0:
-            return wires[start:end]
-    return wires[start : start + layout.MAX_BATCH]
+    portion = wires[start : start + layout.MAX_BATCH]
+    while len(portion) > 1 and sum(map(len, portion)) > layout.COMMAND_SIZE - 8:
+        portion = portion[: len(portion) // 2]
+    return portion
 
 
 def capabilities(greeting: Greeting) -> frozenset[Capability]:
