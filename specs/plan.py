@@ -65,6 +65,8 @@ class _World:
 
     run: Execution
     choices: dict[int, bool]
+    robust: bool = False
+    conditional: bool = False
     met: list[int] = field(default_factory=list)
     clauses: set[str] = field(default_factory=set)
     undefined: str = ""
@@ -139,15 +141,30 @@ class _World:
         except UnsetError:
             return None
         judged = self.run.classify(rules, frame)
+        if judged.outcome is Outcome.UNDEFINED and self.robust and judged.certain:
+            self.failed = True
+            return None
         if judged.outcome is Outcome.UNDEFINED:
             self.undefined = f"{call.function} on a handle that may be gone"
             return None
-        accepted = judged.outcome is Outcome.SUCCESS or (judged.outcome is Outcome.OPEN and self.choose(step))
+        accepted = judged.outcome is Outcome.SUCCESS
+        if judged.outcome is Outcome.OPEN:
+            if self.matters(rules, call):
+                accepted = self.choose(step)
+            else:
+                accepted = True
+                self.note(rules, frame, accepted=False)
         self.failed = not accepted
         self.clauses.update(rule.clause.id for rule in judged.rules)
         self.answer(rules, frame, accepted, reuse)
         self.note(rules, frame, accepted)
         return self.run.succeed(call, rules, frame, counters) if accepted else None
+
+    def matters(self, rules: FunctionRules, call: Call) -> bool:
+        """Whether anything later can depend on the answer at an open point."""
+        function = rules.function
+        gives = call.target is not None and bool(function.creates or function.aliases)
+        return bool(function.effect) or gives or self.conditional
 
     def answer(self, rules: FunctionRules, frame: Frame, accepted: bool, reuse: Any) -> None:
         """Make up the outputs: new handles where some are created, the expected one for an alias."""
@@ -180,10 +197,13 @@ class _World:
             self.clauses.update(clause.id for clause in rules.function.clauses if clause.unobservable)
 
 
-def plan(spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] = ()) -> Plan:
-    """Follow `body`, then the clean-up `extra`, in all worlds."""
+def plan(
+    spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] = (), *, robust: bool = False
+) -> Plan:
+    """Follow `body`, then the clean-up `extra`, in all worlds; with `robust`, calls on handles that are certainly gone
+    are refused without effect instead of undefined."""
     program = Program(body, extra)
-    worlds = list(_worlds(spec, program))
+    worlds = list(_worlds(spec, program, robust))
     undefined = next((w.undefined for w in worlds if w.undefined), "")
     cleanup = () if undefined else _cleanup(spec, program, worlds)
     functions = frozenset(s.function for s in (*walk(body), *walk(extra), *walk(cleanup)) if isinstance(s, Call))
@@ -209,13 +229,14 @@ def _left(world: _World) -> bool:
     return any(world.run.machine.collections.values())
 
 
-def _worlds(spec: Spec, program: Program) -> Iterator[_World]:
+def _worlds(spec: Spec, program: Program, robust: bool) -> Iterator[_World]:
     """All worlds, by depth-first choice: the first one accepts everything that is open."""
+    conditional = any(isinstance(s, When) for s in walk(program.body))
     todo: list[dict[int, bool]] = [{}]
     count = 0
     while todo and count < MAX_WORLDS:
         choices = todo.pop()
-        world = _World(Execution.of(spec, program), choices)
+        world = _World(Execution.of(spec, program), choices, robust, conditional)
         after = world.block(program.body, 0, {})
         world.block(program.cleanup, after, {})
         count += 1
@@ -237,7 +258,7 @@ def _cleanup(spec: Spec, program: Program, worlds: list[_World]) -> tuple[Statem
             if _held_somewhere(worlds, key) and _try(worlds, function, param, key):
                 calls.append((function, param, key))
     for function, param, kind in _destroyers(spec):
-        for key in _variables(worlds, kind):
+        for key in reversed(_variables(worlds, kind)):  # last made, first freed: cycles then meet the same handles again
             if _try(worlds, function, param, key):
                 calls.append((function, param, key))
     return _compress(calls)
@@ -312,18 +333,13 @@ def _compress(calls: list[tuple[Function, str, Key]]) -> tuple[Statement, ...]:
     while at < len(calls):
         function, param, (name, index) = calls[at]
         end = at + 1
-        while (
-            index is not None
-            and end < len(calls)
-            and calls[end][0] is function
-            and calls[end][2] == (name, index + end - at)
-        ):
+        while index is not None and calls[end : end + 1] == [(function, param, (name, index - (end - at)))]:
             end += 1
         if index is None or end == at + 1:
             place = Index(index) if index is not None else None
             made.append(Call(function.name, ((param, Ref(name, place)),)))
         else:
-            call = Call(function.name, ((param, Ref(name, Index(index, "i"))),))
+            call = Call(function.name, ((param, Ref(name, Index(index - (end - at) + 1, "i"))),))
             made.append(Repeat(end - at, "i", (call,)))
         at = end
     return tuple(made)

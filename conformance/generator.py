@@ -1,0 +1,89 @@
+"""All conformance cases, derived from the tables and the field reports: same list, same order, everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from acl_cts.conformance.case import Case
+from acl_cts.conformance.draft import Draft
+from acl_cts.conformance.limits import limit_drafts, sweep_drafts
+from acl_cts.conformance.longer import cycle_drafts, fault_drafts, robustness_drafts
+from acl_cts.conformance.matrix import isolation_drafts, null_drafts, pair_drafts, state_drafts
+from acl_cts.specs.model import Spec
+from acl_cts.specs.plan import Plan, plan
+from acl_cts.specs.program import Live, Program, Statement
+from acl_cts.specs.program_bytes import digest
+
+
+def cases(spec: Spec) -> tuple[Case, ...]:
+    """Every case, in a fixed order. Programs that some answer could make undefined are no cases (robustness apart)."""
+    found: dict[tuple[str, frozenset[str]], Case] = {}
+    for draft in drafts(spec):
+        case = finish(spec, draft)
+        if case is not None:
+            found.setdefault((digest(case.program), case.clauses), case)
+    return tuple(sorted(found.values(), key=lambda case: case.id))
+
+
+def case_list_hash(listed: Iterable[Case]) -> str:
+    """SHA-256 over the ids, which hold each program's digest, and the clauses."""
+    total = hashlib.sha256()
+    for case in sorted(listed, key=lambda case: case.id):
+        total.update(f"{case.id} {' '.join(sorted(case.clauses))}\n".encode())
+    return total.hexdigest()
+
+
+def drafts(spec: Spec) -> Iterator[Draft]:
+    """All drafts; where two are the same program the first one gives the name."""
+    yield from _support(spec)
+    yield from limit_drafts(spec)
+    yield from null_drafts(spec)
+    yield from state_drafts(spec)
+    yield from pair_drafts(spec)
+    yield from isolation_drafts(spec)
+    yield from sweep_drafts(spec)
+    yield from cycle_drafts(spec)
+    yield from fault_drafts(spec)
+    yield from robustness_drafts(spec)
+
+
+def _support(spec: Spec) -> Iterator[Draft]:
+    for function in spec.functions.values():
+        for number, program in enumerate(function.simplest, 1):
+            label = "valid" if number == 1 else f"valid-{number}"
+            yield Draft(function.family, "simple", function.name, label, program.body, cleanup=program.cleanup)
+
+
+def finish(spec: Spec, draft: Draft) -> Case | None:
+    """The draft with clean-up and clauses; None when it could be undefined."""
+    body, known = _planned(spec, draft)
+    if known is None:
+        return None
+    cleanup = known.cleanup
+    if draft.balance and not known.leaves and not draft.undefined:
+        body, cleanup = (Live(), *body), (*cleanup, Live())
+    program = Program(body, cleanup)
+    name = f"{draft.family}/{draft.group}/{draft.function}/{draft.label}~{digest(program)[:8]}"
+    return Case(
+        id=name,
+        family=draft.family,
+        group=draft.group,
+        program=program,
+        clauses=known.clauses | ({"common.robust-refusal"} if draft.undefined else frozenset()),
+        functions=known.functions,
+        needs=draft.needs,
+        solo=draft.solo or known.entangled,
+        planned=draft.planned,
+        title=draft.title,
+        item=draft.item or name,
+        leaves=known.leaves,
+    )
+
+
+def _planned(spec: Spec, draft: Draft) -> tuple[tuple[Statement, ...], Plan | None]:
+    for body in dict.fromkeys(((*draft.body, *draft.optional), draft.body)):
+        known = plan(spec, body, draft.cleanup, robust=draft.undefined)
+        if not known.undefined:
+            return body, known
+    return draft.body, None

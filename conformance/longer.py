@@ -1,0 +1,174 @@
+"""Cases over time: many cycles, failed inner allocations, and calls on handles that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acl_cts.conformance.draft import (
+    RESULT,
+    SUBJECT,
+    Draft,
+    call_on,
+    handle_params,
+    kinds_of,
+    prefixed,
+    probe,
+    rename,
+    sample_states,
+    state,
+)
+from acl_cts.conformance.matrix import users
+from acl_cts.specs import expressions as ex
+from acl_cts.specs.model import Function, Spec
+from acl_cts.specs.plan import plan
+from acl_cts.specs.program import Call, FailAllocation, Live, Null, Object, Ref, Repeat, Statement, Target
+from acl_cts.specs.trace import Capability
+
+CYCLES = 1200
+"""Times that a state is built and given back; more than any floor of resources."""
+
+FAULTS = 6
+"""Inner allocations of one call that are made to fail, one after the other."""
+
+
+def cycle_drafts(spec: Spec) -> Iterator[Draft]:
+    """Every state built and given back many times: nothing grows, nothing runs out."""
+    for kind, described in spec.kinds.items():
+        for name in described.states:
+            once = state(spec, kind, name)
+            known = plan(spec, once)
+            if known.undefined or known.leaves or any(isinstance(s, Repeat) for s in once):
+                continue
+            cycle = (*once, *known.cleanup)
+            family = described.family
+            body = (*cycle, Live(), Repeat(CYCLES, "n", cycle), Live())
+            function = _maker(spec, kind)
+            yield Draft(family, "cycle", function, f"{kind}-{name}", body, balance=False)
+            yield from _refused(spec, kind, name)
+
+
+def _maker(spec: Spec, kind: str) -> str:
+    return next(f.name for f in spec.functions.values() if kind in f.creates.values())
+
+
+def _refused(spec: Spec, kind: str, name: str) -> Iterator[Draft]:
+    """The same refused call many times in one state."""
+    if name != next(iter(spec.kinds[kind].states)):
+        return
+    for function, param in users(spec, kind):
+        others = {p.name: Null() for p in function.signature.params if p.name != param and p.handle}
+        if not others or function.aliases:
+            continue
+        call = call_on(spec, function, param, changes=others)[-1]
+        body = (*state(spec, kind, name), Live(), Repeat(CYCLES, "n", (call,)), Live())
+        yield Draft(
+            function.family, "cycle", function.name, f"refused/{kind}/{param}", body, probe(spec, kind), balance=False
+        )
+
+
+def fault_drafts(spec: Spec) -> Iterator[Draft]:
+    """Each inner allocation of each call that makes something fails once: a clean error, no leak, nothing changed."""
+    for function in spec.functions.values():
+        if function.takes is None or function.takes.objects == 0:
+            continue
+        kinds = kinds_of(function) or [""]
+        names = sample_states(spec, kinds[0]) if kinds[0] else ("",)
+        for name in names:
+            yield from _faults(spec, function, kinds[0], name)
+
+
+def _faults(spec: Spec, function: Function, kind: str, name: str) -> Iterator[Draft]:
+    if kind:
+        param = handle_params(function, kind)[0].name
+        *before, call = (*state(spec, kind, name), *call_on(spec, function, param))
+    else:
+        args = tuple((p, function.typical[p]) for p in function.typical)
+        before, call = [], Call(function.name, args, Target("r"))
+    label = f"{kind}-{name}/every-allocation" if kind else "every-allocation"
+    tries: list[Statement] = []
+    for nth in range(1, FAULTS + 1):
+        tries += [FailAllocation(nth), rename((call,), {RESULT: f"{RESULT}{nth}"})[0], FailAllocation(0)]
+    yield Draft(
+        function.family,
+        "fault",
+        function.name,
+        label,
+        (*before, *tries),
+        probe(spec, kind) if kind else (),
+        needs=frozenset((Capability.FAULT_INJECTION,)),
+    )
+
+
+def robustness_drafts(spec: Spec) -> Iterator[Draft]:
+    """Calls on freed, foreign and unlike handles: refused without effect, where the backend declares robust handles."""
+    for kind in spec.kinds:
+        enders = [f for f in spec.functions.values() if _ends(f, kind)]
+        if not enders:
+            continue
+        for function, param in users(spec, kind):
+            if function.tolerant:
+                continue
+            yield from _gone(spec, function, param, kind, enders[0])
+
+
+def _ends(function: Function, kind: str) -> bool:
+    """Whether the function frees a handle of `kind`."""
+    return any(
+        isinstance(e, ex.Act) and e.name == "free" and getattr(e.args[0], "type", "") == "obj:" + kind
+        for e in function.effect
+    )
+
+
+def _gone(spec: Spec, function: Function, param: str, kind: str, ender: Function) -> Iterator[Draft]:
+    end = Call(ender.name, ((ender.signature.params[0].name, Ref(SUBJECT)),))
+    robust = frozenset((Capability.ROBUST_HANDLES,))
+    bystander = _bystander(spec, kind)
+    for name in spec.kinds[kind].states:
+        setup = state(spec, kind, name)
+        if plan(spec, (*setup, end)).undefined:
+            continue
+        *before, call = call_on(spec, function, param)
+        yield Draft(
+            function.family,
+            "robustness",
+            function.name,
+            f"freed/{kind}-{name}" + (f"/{param}" if len(handle_params(function, kind)) > 1 else ""),
+            (*bystander, *setup, *before, end, call),
+            probe(spec, kind, "b" + SUBJECT),
+            needs=robust,
+            undefined=True,
+        )
+    *before, call = call_on(spec, function, param, changes={param: Object(1)})
+    yield Draft(
+        function.family,
+        "robustness",
+        function.name,
+        f"foreign/{param}",
+        (*bystander, *before, call),
+        probe(spec, kind, "b" + SUBJECT),
+        needs=robust,
+        undefined=True,
+    )
+    for other in spec.kinds:
+        if other != kind and spec.kinds[other].ctype:
+            *before, call = call_on(spec, function, param, subject="k")
+            made = tuple(_as(s, "k") for s in state(spec, other, next(iter(spec.kinds[other].states))))
+            yield Draft(
+                function.family,
+                "robustness",
+                function.name,
+                f"unlike/{param}={other}",
+                (*bystander, *made, *before, call),
+                probe(spec, kind, "b" + SUBJECT),
+                needs=robust,
+                undefined=True,
+            )
+
+
+def _bystander(spec: Spec, kind: str) -> tuple[Statement, ...]:
+    names = tuple(spec.kinds[kind].states)
+    return prefixed(state(spec, kind, names[min(2, len(names) - 1)]), "b")
+
+
+def _as(statement: Statement, name: str) -> Statement:
+    return rename((statement,), {SUBJECT: name})[0]
