@@ -112,7 +112,10 @@ def kinds_of(function: Function) -> list[str]:
 def call_on(
     spec: Spec, function: Function, param: str, subject: str = SUBJECT, changes: Mapping[str, Value] | None = None
 ) -> tuple[Statement, ...]:
-    """A typical call of `function` with `subject` in `param`, after what it needs besides; `changes` replaces arguments."""
+    """A typical call of `function` with `subject` in `param`, after what it needs besides.
+
+    `changes` replaces arguments.
+    """
     given = dict(changes or {})
     before: list[Statement] = []
     args: list[tuple[str, Value]] = []

@@ -10,6 +10,7 @@ from acl_cts.conformance.draft import Draft
 from acl_cts.conformance.limits import limit_drafts, sweep_drafts
 from acl_cts.conformance.longer import cycle_drafts, fault_drafts, robustness_drafts
 from acl_cts.conformance.matrix import isolation_drafts, null_drafts, pair_drafts, state_drafts
+from acl_cts.conformance.scenario import load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
 from acl_cts.specs.program import Live, Program, Statement
@@ -37,6 +38,7 @@ def case_list_hash(listed: Iterable[Case]) -> str:
 def drafts(spec: Spec) -> Iterator[Draft]:
     """All drafts; where two are the same program the first one gives the name."""
     yield from _support(spec)
+    yield from _scenarios()
     yield from limit_drafts(spec)
     yield from null_drafts(spec)
     yield from state_drafts(spec)
@@ -53,6 +55,23 @@ def _support(spec: Spec) -> Iterator[Draft]:
         for number, program in enumerate(function.simplest, 1):
             label = "valid" if number == 1 else f"valid-{number}"
             yield Draft(function.family, "simple", function.name, label, program.body, cleanup=program.cleanup)
+
+
+def _scenarios() -> Iterator[Draft]:
+    for scenario in load_scenarios():
+        yield Draft(
+            scenario.family,
+            "scenario",
+            scenario.id,
+            scenario.name,
+            scenario.program.body,
+            cleanup=scenario.program.cleanup,
+            needs=scenario.needs,
+            solo=scenario.solo,
+            planned=scenario.planned,
+            title=scenario.title,
+            balance=False,
+        )
 
 
 def finish(spec: Spec, draft: Draft) -> Case | None:

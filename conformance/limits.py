@@ -159,7 +159,7 @@ def _sized(spec: Spec, function: Function, param: str, clause: str, name: str, n
 
 
 def sweep_drafts(spec: Spec) -> Iterator[Draft]:
-    """Every value up to a little beyond each small limit, as loops: one program for each value of the other parameter."""
+    """Every value up to a little beyond each small limit, as loops: one program a value of the other parameter."""
     for function in spec.functions.values():
         for kind in kinds_of(function)[:1]:
             yield from _sweeps(spec, function, kind)
