@@ -25,9 +25,11 @@ from pathlib import Path
 
 from acl_cts.backends.backend import Options
 from acl_cts.backends.core_backend import CoreBackend
+from acl_cts.backends.native.pinning import PIN
 from acl_cts.backends.native.session import NativeSession
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.oracle import judge
+from acl_cts.specs.program import Program, Repeat
 from acl_cts.specs.program_text import parse_program
 from acl_cts.specs.trace import End
 
@@ -47,6 +49,7 @@ aclrtFreeBuf(buf=b)
 """The calls of `ctypes_suite.ten_calls`, in the same order with the same arguments."""
 
 BATCH = 64
+TURNS = 200_000
 PEER = Path(__file__).with_name("ctypes_suite.py")
 PEER_TESTS = 500
 
@@ -69,15 +72,11 @@ class Row:
         return self.programs >= self.goal
 
 
-def median_speed(repetitions: int, programs: int, run: Callable[[], object]) -> float:
-    """Programs a second of `run`, which executes `programs` of them; the first turn only warms up."""
-    run()
-    speeds = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        run()
-        speeds.append(programs / (time.perf_counter() - start))
-    return statistics.median(speeds)
+def speed(programs: int, run: Callable[[int], object]) -> float:
+    """Programs a second of `run`, which executes as many as it is told."""
+    start = time.perf_counter()
+    run(programs)
+    return programs / (time.perf_counter() - start)
 
 
 def check(session: NativeSession, wire: bytes) -> None:
@@ -87,92 +86,93 @@ def check(session: NativeSession, wire: bytes) -> None:
         raise RuntimeError(f"the program of the benchmark fails: {trace}")
 
 
-def executor_rows(session: NativeSession, repetitions: int) -> tuple[Row, Row, Row, Row]:
-    """Batches, one by one, with decoding, with the oracle."""
-    wire = session.lower(PROGRAM).wire
-    check(session, wire)
-    spec = load_spec()
+class Measured:
+    """Everything that is measured, one method a figure: programs a second, once."""
 
-    def one_by_one(count: int) -> None:
-        for _ in range(count):
-            session.run_raw(wire)
+    def __init__(self, session: NativeSession) -> None:
+        self.session = session
+        self.library = session.identity.library
+        self.wire = session.lower(PROGRAM).wire
+        self.repeated = session.lower(Program((Repeat(TURNS, "i", PROGRAM.body),))).wire
+        self.spec = load_spec()
+        check(session, self.wire)
 
-    def in_batches(count: int) -> None:
-        batch = [wire] * BATCH
-        for _ in range(count // BATCH):
-            session.run_batch(batch)
+    def in_process(self) -> float:
+        """What the executor does in its own process: one command that repeats the ten calls."""
+        return speed(TURNS, lambda _: self.session.run_raw(self.repeated))
 
-    def to_traces(count: int) -> None:
-        for _ in range(count):
-            session.run(PROGRAM)
+    def batches(self) -> float:
+        batch = [self.wire] * BATCH
+        return speed(BATCH * 1000, lambda count: [self.session.run_batch(batch) for _ in range(count // BATCH)])
 
-    def judged(count: int) -> None:
-        for _ in range(count):
-            judge(spec, PROGRAM, session.run(PROGRAM))
+    def one_by_one(self) -> float:
+        return speed(20_000, lambda count: [self.session.run_raw(self.wire) for _ in range(count)])
 
-    many, some, few = BATCH * 1000, 20_000, 500
-    return (
-        Row(
-            f"worker, {BATCH} programs a command", median_speed(repetitions, many, lambda: in_batches(many)), BATCH_GOAL
-        ),
-        Row(
-            "worker, one program a command", median_speed(repetitions, some, lambda: one_by_one(some)), ONE_BY_ONE_GOAL
-        ),
-        Row("worker, lowered and decoded each time", median_speed(repetitions, few, lambda: to_traces(few))),
-        Row("the same, judged by the oracle", median_speed(repetitions, few, lambda: judged(few))),
-    )
+    def traces(self) -> float:
+        return speed(500, lambda count: [self.session.run(PROGRAM) for _ in range(count)])
 
+    def judged(self) -> float:
+        return speed(500, lambda count: [judge(self.spec, PROGRAM, self.session.run(PROGRAM)) for _ in range(count)])
 
-def peer_rows(library: str, repetitions: int) -> tuple[Row, Row]:
-    """The peer in one loop, and as a suite with a test for each program."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "speeds.json"
-        environment = {
-            **os.environ,
-            "ACL_CTS_BENCH_LIBRARY": library,
-            "ACL_CTS_BENCH_OUTPUT": str(output),
-            "ACL_CTS_BENCH_REPETITIONS": str(repetitions),
-            "ACL_CTS_BENCH_TESTS": str(PEER_TESTS),
-        }
-        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:acl_cts", str(PEER)]
-        subprocess.run(
-            [*pytest, "-k", "test_in_one_loop"], env=environment, check=True, capture_output=True, cwd=folder
+    def peer_loop(self) -> float:
+        """The peer at its best: one test, one loop."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder) / "speed.json"
+            self._pytest("test_in_one_loop", folder, ACL_CTS_BENCH_OUTPUT=str(output))
+            return float(json.loads(output.read_text(encoding="utf-8")))
+
+    def peer_suite(self) -> float:
+        """The peer as such suites are: a test for each program."""
+        with tempfile.TemporaryDirectory() as folder:
+            summary = self._pytest("test_one_by_one", folder, ACL_CTS_BENCH_TESTS=str(PEER_TESTS))
+        found = re.search(rf"{PEER_TESTS} passed.* in ([0-9.]+)s", summary)
+        if found is None:
+            raise RuntimeError(f"the peer's suite did not pass: {summary[-500:]}")
+        return PEER_TESTS / float(found.group(1))
+
+    def _pytest(self, test: str, folder: str, **environment: str) -> str:
+        """Run tests of the peer; what pytest said. The peer may use every processor that there is."""
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(PEER), "-k", test]
+        done = subprocess.run(
+            command,
+            env={**os.environ, "ACL_CTS_BENCH_LIBRARY": self.library, **environment},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, PIN.free),
         )
-        loop = statistics.median(json.loads(output.read_text(encoding="utf-8")))
-        speeds = []
-        for _ in range(repetitions):
-            done = subprocess.run(
-                [*pytest, "-k", "test_one_by_one"],
-                env=environment,
-                check=True,
-                capture_output=True,
-                text=True,
-                cwd=folder,
-            )
-            speeds.append(PEER_TESTS / _seconds(done.stdout))
-    return Row("pytest and ctypes, one loop in one test", loop), Row(
-        "pytest and ctypes, a test for each program", statistics.median(speeds)
-    )
-
-
-def _seconds(summary: str) -> float:
-    """The time that pytest says it took. Raises RuntimeError when it says none."""
-    found = re.search(rf"{PEER_TESTS} passed.* in ([0-9.]+)s", summary)
-    if found is None:
-        raise RuntimeError(f"the peer's suite did not pass: {summary[-500:]}")
-    return float(found.group(1))
+        return done.stdout
 
 
 def measure(repetitions: int) -> list[Row]:
-    """All rows; the goals of the peer's comparison are worked out from its own figure."""
+    """All rows. Each repetition measures everything once, so that what else the machine does meets all alike."""
     with CoreBackend().open(Options()) as session:
-        library = session.identity.library
-        batch, single, decoded, judged = executor_rows(session, repetitions)
-    loop, suite = peer_rows(library, repetitions)
-    in_process = Row(
-        "executor in its process (batches), against that loop", batch.programs, WORKER_GOAL * loop.programs
-    )
-    return [suite, loop, in_process, batch, single, decoded, judged]
+        measured = Measured(session)
+        figures: dict[str, list[float]] = {}
+        for number in range(repetitions + 1):
+            for run in (
+                measured.peer_suite,
+                measured.peer_loop,
+                measured.in_process,
+                measured.batches,
+                measured.one_by_one,
+                measured.traces,
+                measured.judged,
+            ):
+                found = run()
+                if number:  # the first repetition warms up
+                    figures.setdefault(run.__name__, []).append(found)
+    median = {name: statistics.median(found) for name, found in figures.items()}
+    return [
+        Row("pytest and ctypes, a test for each program", median["peer_suite"]),
+        Row("pytest and ctypes, one loop in one test", median["peer_loop"]),
+        Row("executor in its process, against that loop", median["in_process"], WORKER_GOAL * median["peer_loop"]),
+        Row(f"worker, {BATCH} programs a command", median["batches"], BATCH_GOAL),
+        Row("worker, one program a command", median["one_by_one"], ONE_BY_ONE_GOAL),
+        Row("worker, lowered and decoded each time", median["traces"]),
+        Row("the same, judged by the oracle", median["judged"]),
+    ]
 
 
 def table(rows: list[Row]) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from acl_cts.backends.backend import HarnessError
 
 FLAVOURS: dict[str, tuple[str, ...]] = {
-    "plain": ("-O2",),
+    "plain": ("-O3",),
     "asan": ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
     "tsan": ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=thread"),
 }
