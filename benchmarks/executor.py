@@ -192,11 +192,15 @@ def main() -> int:
     arguments = parser.parse_args()
     rows = measure(arguments.repetitions)
     print(table(rows))
+    load = os.getloadavg()[0]
+    if load > 1.5:
+        print(f"The machine had other work as well (load {load:.1f}): a worker that shares one processor suffers most.")
     if arguments.json:
         figures = {
             "machine": platform.machine(),
             "python": platform.python_version(),
             "processors": os.cpu_count(),
+            "load": load,
             "repetitions": arguments.repetitions,
             "rows": [{**asdict(row), "met": row.met} for row in rows],
         }
