@@ -117,7 +117,8 @@ class Worker:
     def _spawn(self) -> None:
         setup, fds = self.setup, self.channel.child_descriptors
         memory, commands, replies = fds
-        command = [*_runner(setup.flavour), str(setup.executor), "--library", str(setup.library), "--device", str(setup.device)]
+        command = [*_runner(setup.flavour), str(setup.executor), "--library", str(setup.library)]
+        command += ["--device", str(setup.device)]
         command += ["--data-access", setup.data_access, "--parent", str(os.getpid()), "--cpus", self._cpus()]
         command += ["--shm-fd", str(memory), "--cmd-fd", str(commands), "--reply-fd", str(replies)]
         try:
