@@ -17,7 +17,7 @@ import third_party
 import acl_cts.conformance
 import acl_cts.reports
 
-LENGTH = ("--function", "aclrtGetBufDataLen")
+LENGTH = ("--group", "state", "--function", "aclrtGetBufDataLen")
 """A selection of some size that the wrong lengths of the odd backend touch."""
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -75,7 +75,7 @@ def one_line(text: str) -> bool:
         ("odd:harness", LENGTH, 3),
         ("odd:dies", LENGTH, 3),
         ("odd:lost", LENGTH, 4),
-        ("odd:no-allocator", ("--function", "aclrtAllocatorDestroyDesc"), 4),
+        ("odd:no-allocator", ("--group", "state", "--family", "allocator"), 4),
         ("odd:interrupts", LENGTH, 130),
     ],
 )
@@ -254,7 +254,7 @@ def test_a_terminal_without_unicode_gets_question_marks(acl: Run) -> None:
     ("command", "code"),
     [
         (f"list | head -1 >{os.devnull}", "0"),
-        ("run --backend simulator --max-time 0.001 --function aclrtGetBufDataLen -q | true", "4"),
+        ("run --backend simulator --max-time 0.001 --group state -q | true", "4"),
     ],
 )
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, command: str, code: str) -> None:
@@ -322,7 +322,17 @@ def test_pytest_alone_runs_the_suite(tmp_path: Path, backend: str, code: int, jo
     third_party.announce(site)
     folder = Path(acl_cts.conformance.__file__).resolve().parent
     report = tmp_path / "junit.xml"
-    command = [sys.executable, "-m", "pytest", str(folder), "--backend", backend, "-k", "aclrtGetBufDataLen", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        str(folder),
+        "--backend",
+        backend,
+        "-k",
+        "state and aclrtGetBufDataLen",
+        "-q",
+    ]
     command += ["-n", jobs, f"--junitxml={report}", "-p", "no:cacheprovider"]
     done = subprocess.run(
         command,
