@@ -147,13 +147,47 @@ class Machine:
 
     def summary(self) -> tuple[Any, ...] | None:
         """What a count of live objects must depend on; None while something's life is unknown."""
-        counts: dict[str, int] = {}
-        for item in self.objects:
-            if item.alive is UNKNOWN:
-                return None
-            if item.alive is True:
-                counts[item.kind] = counts.get(item.kind, 0) + 1
+        if any(item.alive is UNKNOWN for item in self.objects):
+            return None
         if any(UNKNOWN in c.values() for c in self.collections.values()):
             return None
-        held = tuple(sorted((name, len(keys)) for name, keys in self.collections.items()))
-        return (tuple(sorted(counts.items())), self.live_bytes, held)
+        return self.certain()
+
+    def certain(self) -> tuple[Any, ...]:
+        """What is certainly live, as a count of live objects may depend on it: how many objects in which shape."""
+        counts: dict[Any, int] = {}
+        regions: dict[int, Obj] = {}
+        for item in self.objects:
+            if item.alive is True:
+                key = (item.kind, _shape(item))
+                counts[key] = counts.get(key, 0) + 1
+                region = self.region_of(item)
+                if region is not None:
+                    regions[id(region)] = region
+        for region in regions.values():
+            key = (region.kind, _shape(region))
+            counts[key] = counts.get(key, 0) + 1
+        held = tuple(sorted((name, len(keys), _following(keys)) for name, keys in self.collections.items()))
+        return (frozenset(counts.items()), sum(map(self.size_of, regions.values())), held)
+
+
+def _shape(item: Obj) -> tuple[tuple[str, str], ...]:
+    """What of an object's state may cost memory: links, and what was asked for, set or not; no numbers."""
+    return tuple((name, _mark(value)) for name, value in item.fields.items())
+
+
+def _mark(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, tuple):
+        return f"{len(value)}{any(member is not None for member in value)}"
+    return repr(value) if value is None or value is UNKNOWN else "set"
+
+
+def _following(keys: dict[Any, Any]) -> int:
+    """How many records of a collection refer to an object that is certainly alive."""
+    return sum(
+        any(isinstance(value, Obj) and value.alive is True for value in record.fields.values())
+        for record in keys.values()
+        if isinstance(record, Obj)
+    )

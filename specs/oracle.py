@@ -112,6 +112,7 @@ class _Judge:
         self.ledger = _Ledger()
         self.robust = Capability.ROBUST_HANDLES in trace.capabilities
         self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
+        self.settles = False
         self.called: list[_Called] = []
         self.watch = watch
 
@@ -172,7 +173,7 @@ class _Judge:
             return
         alike = isinstance(repeat, Repeat) and not _counts(repeat)
         for k in range(1, record.count + 1):
-            state = self._progress()
+            state = self._progress() if alike else ()
             for old in block:
                 self._again(old, (*old.loops[:depth], iteration + k, *old.loops[depth + 1 :]), block)
             if alike and k >= EXPLICIT_REPEATS and self._progress() == state:
@@ -248,7 +249,8 @@ class _Judge:
                 clause = rule.clause if rule else rules.function.clauses[-1]
                 self._violated(clause, record, objects, self._answer(record))
         elif judged.outcome is Outcome.OPEN:
-            self._open(record, judged, frame, "refused")
+            if not self._scarce(rules, frame):  # a lack of resources is no answer at an open point
+                self._open(record, judged, frame, "refused")
         else:
             self.ledger.held.update(rule.clause.id for rule in judged.rules)
             self._code_class(record, rules, judged)
@@ -487,7 +489,10 @@ class _Judge:
             region.writes.append((statement.offset, _kept(statement)))
             return
         known = _compose(region.writes, statement.offset, statement.length)
-        clause = self.spec.clauses[kind.content_shared if region.fields.get(kind.shared) is True else kind.content]
+        if not region.writes and record.data:
+            self._observe(self.spec.clauses[kind.fresh], "other" if any(record.data) else "zero", record.step, "")
+            self.ledger.held.add(kind.fresh)
+        clause = self.spec.clauses[kind.content_clause(region.fields)]
         verdict, observed = _compare_read(known, record)
         if verdict is False:
             self._violated(clause, record, [region], observed)
@@ -526,7 +531,7 @@ class _Judge:
         return callback_result(ctype, number, size)
 
     def _live(self, record: LiveRecord) -> None:
-        summary = self.machine.summary()
+        summary = self.machine.summary() or self._settled(record)
         if summary is None:
             return
         before = self.lives.setdefault(summary, (record, len(self.called)))
@@ -549,6 +554,19 @@ class _Judge:
         else:
             self._violated(clause, record, [], observed)
             self.ledger.leak = clause.id
+
+    def _settled(self, record: LiveRecord) -> tuple[Any, ...] | None:
+        """What a count means while something's life is unknown. Back at the count from before those objects, they are
+        gone; once a library has shown that it gives such objects back, a higher count is a leak. Otherwise None."""
+        certain = self.machine.certain()
+        before = self.lives.get(certain)
+        if before is None:
+            return None
+        if (record.objects, record.bytes) == (before[0].objects, before[0].bytes):
+            for item in [each for each in self.machine.objects if each.alive is UNKNOWN]:
+                self.machine.end(item, False)
+            self.settles = True
+        return certain if self.settles else None
 
     def _balance_clause(self, called: list[_Called]) -> Clause | None:
         """The clause that a difference breaks: of an injected fault, or of what gave something back. When every call
