@@ -168,7 +168,9 @@ class Execution:
         uncertain = [rule for rule, truth in truths if truth is UNKNOWN]
         if wrong:
             return Judged(Outcome.ERROR, tuple(wrong))
-        opens = [rule for rule in rules.opens if rule.applies(frame) is not False]
+        points = [(rule, rule.applies(frame)) for rule in rules.opens]
+        opens = [rule for rule, truth in points if truth is True]
+        uncertain = [*(rule for rule, truth in points if truth is UNKNOWN), *uncertain]
         if opens or uncertain:
             return Judged(Outcome.OPEN, (*opens, *uncertain))
         return Judged(Outcome.SUCCESS, tuple(rule for rule in rules.successes if rule.applies(frame) is True))
