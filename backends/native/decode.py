@@ -90,11 +90,12 @@ class Decoder:
         output: str = "",
     ) -> Trace:
         """The trace of `reply`. `known`: kinds of pointers by raw value. Raises ValueError for a damaged reply."""
-        state = _State(self, memoryview(reply), known)
+        words = struct.unpack(f"<{len(reply) // 8}Q", reply[: len(reply) // 8 * 8])
+        state = _State(self, reply, words, known)
         try:
             state.run()
-        except (struct.error, IndexError, KeyError) as error:
-            raise ValueError(f"damaged reply of the executor at byte {state.at}: {error!r}") from error
+        except (ValueError, IndexError, KeyError) as error:
+            raise ValueError(f"damaged reply of the executor at byte {8 * state.at}: {error!r}") from error
         return Trace(tuple(state.records), state.ending, tuple(state.table.pointers), capabilities, output)
 
 
@@ -106,8 +107,11 @@ def _function(signature: Signature) -> _Function:
 
 @dataclass(slots=True)
 class _State:
+    """A reply being read; `at` is the next word."""
+
     decoder: Decoder
-    reply: memoryview
+    reply: bytes
+    words: tuple[int, ...]
     known: Mapping[int, str]
     at: int = 0
     records: list[Record] = field(default_factory=list)
@@ -116,8 +120,10 @@ class _State:
     ending: Ending = field(default_factory=lambda: Ending(End.ERROR, detail="the reply has no end"))
 
     def run(self) -> None:
-        while self.at < len(self.reply):
-            head = self.word()
+        words = self.words
+        while self.at < len(words):
+            head = words[self.at]
+            self.at += 1
             code, depth = head & 0xFF, head >> 8 & 0xFF
             if code == Code.CALL:
                 self.records.append(self.call(head, self.loops(depth)))
@@ -130,20 +136,20 @@ class _State:
                 self.records.append(self.other(code, head, self.loops(depth)))
 
     def word(self) -> int:
-        value: int = struct.unpack_from("<Q", self.reply, self.at)[0]
-        self.at += 8
-        return value
+        at = self.at
+        self.at = at + 1
+        return self.words[at]
 
     def signed(self) -> int:
         value = self.word()
         return value - (1 << 64) if value & _SIGN else value
 
     def content(self, length: int) -> bytes:
-        start = self.at
+        start = self.at * 8
         if start + length > len(self.reply):
             raise IndexError("content beyond the end")
-        self.at += (length + 7) // 8 * 8
-        return bytes(self.reply[start : start + length])
+        self.at += (length + 7) // 8
+        return self.reply[start : start + length]
 
     def loops(self, depth: int) -> tuple[int, ...]:
         return tuple(self.turns[:depth]) if depth else ()
@@ -154,10 +160,17 @@ class _State:
 
     def call(self, head: int, loops: tuple[int, ...]) -> CallRecord:
         function = self.decoder.functions[head >> 16 & 0xFFFF]
-        answer = self.signed()
-        masks = self.word()
-        ret: int | Ptr = self.pointer(answer & (1 << 64) - 1) if function.returns_pointer else answer
-        outs = tuple((param.name, self.output(param, masks >> k)) for k, param in function.outputs if masks >> k & 1)
+        at = self.at
+        answer, masks = self.words[at], self.words[at + 1]
+        self.at = at + 2
+        ret: int | Ptr = answer
+        if function.returns_pointer:
+            ret = self.pointer(answer)
+        elif answer & _SIGN:
+            ret = answer - (1 << 64)
+        outs: tuple[tuple[str, Output], ...] = ()
+        if masks & 0xFFFF:
+            outs = tuple([(p.name, self.output(p, masks >> k)) for k, p in function.outputs if masks >> k & 1])
         flags = masks >> 48
         return CallRecord(
             head >> 32,
@@ -171,7 +184,8 @@ class _State:
         )
 
     def output(self, param: Param, masks: int) -> Output:
-        value = self.word()
+        value = self.words[self.at]
+        self.at += 1
         if param.kind is Kind.ROOM:
             return self.content(value)
         if masks >> 16 & 1:
