@@ -335,9 +335,12 @@ def _disjoint(frame: Frame, area: Any, pointer: Any) -> Any:
 
 
 def _callable(frame: Frame, pointer: Any) -> Any:
-    if isinstance(pointer, Ptr):
-        return frame.pointers[pointer.id].kind == "executable"
-    return isinstance(pointer, str) and pointer.startswith("callback:")
+    """Whether it can be called and is none of the user's own callbacks."""
+    return isinstance(pointer, Ptr) and frame.pointers[pointer.id].kind == "executable"
+
+
+def _aligned(frame: Frame, pointer: Any, bytes_: int) -> Any:
+    return frame.pointers[pointer.id].raw % bytes_ == 0 if isinstance(pointer, Ptr) else UNKNOWN
 
 
 def _all_null(frame: Frame) -> bool:
@@ -360,12 +363,17 @@ def _stale(frame: Frame, owner: Any, name: str, shown: Any, offset: int) -> Any:
     return False
 
 
+def _telling(group: tuple[Any, ...]) -> bool:
+    """Whether eight bytes are known and no plain fill that fresh memory may hold by chance."""
+    return None not in group and len(set(group)) > 1
+
+
 def _groups(own: Any, shown: Any, original: Any) -> list[bool]:
     """For each 8-byte group never set here and known of the original: whether it shows the original's bytes."""
     if not isinstance(own, tuple) or not isinstance(shown, bytes) or not isinstance(original, tuple):
         return []
     starts = range(0, min(len(own), len(shown), len(original)) - 7, 8)
-    free = [s for s in starts if all(b is None for b in own[s : s + 8]) and None not in original[s : s + 8]]
+    free = [s for s in starts if all(b is None for b in own[s : s + 8]) and _telling(original[s : s + 8])]
     return [tuple(shown[s : s + 8]) == original[s : s + 8] for s in free]
 
 
@@ -401,6 +409,7 @@ _QUESTIONS: dict[str, Callable[..., Any]] = {
     "disjoint": _disjoint,
     "all_null": _all_null,
     "callable": _callable,
+    "aligned": _aligned,
     "hits": lambda frame: frame.hits,
     "stale": _stale,
     "partial": _partial,

@@ -236,6 +236,7 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
     "untouched": (2, BOOL),
     "all_null": (0, BOOL),
     "callable": (1, BOOL),
+    "aligned": (2, BOOL),
     "hits": (0, INT),
     "stale": (4, BOOL),
     "partial": (3, BOOL),
@@ -253,7 +254,7 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
 
 `fresh(p, kind)` p is not NULL and no certainly live object of that kind has it · `another(p, x)` p is the handle of a live
 object other than x · `disjoint(area, p)` the area at p overlaps no other live one · `tidy(out.x)` untouched or NULL ·
-`untouched(out.x, n)` not written from byte n on · `all_null()` every output is NULL · `callable(p)` lies in executable memory ·
+`untouched(out.x, n)` not written from byte n on · `all_null()` every output is NULL · `callable(p)` a function of the library's own ·
 `hits()` callbacks reached during the call · `stale(x, field, bytes, offset)` shows what an earlier owner of the handle had ·
 `partial(own, bytes, original)` some but not all 8-byte groups equal the original's · `copied`, `differs` all or none of them do ·
 `lasts(n)` {n} unless none · `reach(list)` all that is joined with it, directly or not · `values(collection)` · `earlier(x)` the

@@ -455,9 +455,7 @@ class _Builder:
                 ctype=data.get("ctype", ""),
                 fields=dict(data["fields"]),
                 holds=data.get("holds", ""),
-                region=RegionKind(**{key.replace("-", "_"): value for key, value in region.items()})
-                if region
-                else None,
+                region=RegionKind(**{**region, "special": tuple(region["special"].items())}) if region else None,
                 states={key: self._program(table, states.lines[key], text) for key, text in states.items()},
                 probe=self._program(table, data.line, data.get("probe", "")).body,
             )
@@ -532,7 +530,8 @@ def _check_references(spec: Spec, tables: list[_Table]) -> None:
             if problem:
                 raise fail(kind.family, f"{kind.name}: {problem}")
         if kind.region:
-            for clause in (kind.region.usable, kind.region.content, kind.region.content_shared):
+            special = (clause for _, clause in kind.region.special)
+            for clause in (kind.region.usable, kind.region.content, kind.region.fresh, *special):
                 if clause not in spec.clauses:
                     raise fail(kind.family, f"{kind.name}: unknown clause {clause!r}")
 

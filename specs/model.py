@@ -96,14 +96,22 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class RegionKind:
-    """How a kind describes memory, and the clauses that touching it puts to the test."""
+    """How a kind describes memory, and the clauses that touching it puts to the test.
+
+    `special`: pairs of a field and a clause; the first field that is true names the clause that a wrong content breaks, in
+    place of `content`. `fresh`: the open clause about what nobody wrote.
+    """
 
     base: str
     size: str
     usable: str
     content: str
-    content_shared: str
-    shared: str
+    fresh: str
+    special: tuple[tuple[str, str], ...]
+
+    def content_clause(self, fields: Mapping[str, object]) -> str:
+        """Id of the clause that the content of a region with these fields puts to the test."""
+        return next((clause for name, clause in self.special if fields.get(name) is True), self.content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,8 +108,7 @@ class _World:
         if self.run.machine.region_alive(region) is not True:
             self.undefined = "a data area that may be gone is touched"
         elif kind is not None:
-            shared = region.fields.get(kind.shared) is True
-            self.clauses.update((kind.usable, kind.content_shared if shared else kind.content))
+            self.clauses.update((kind.usable, kind.content_clause(region.fields), kind.fresh))
 
     def until(self, statement: UntilSame, step: int, counters: dict[str, int]) -> None:
         """Found at the first attempt, or never."""
@@ -197,9 +196,7 @@ class _World:
             self.clauses.update(clause.id for clause in rules.function.clauses if clause.unobservable)
 
 
-def plan(
-    spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] = (), *, robust: bool = False
-) -> Plan:
+def plan(spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] = (), *, robust: bool = False) -> Plan:
     """Follow `body`, then the clean-up `extra`, in all worlds; with `robust`, calls on handles that are certainly gone
     are refused without effect instead of undefined."""
     program = Program(body, extra)
@@ -258,7 +255,9 @@ def _cleanup(spec: Spec, program: Program, worlds: list[_World]) -> tuple[Statem
             if _held_somewhere(worlds, key) and _try(worlds, function, param, key):
                 calls.append((function, param, key))
     for function, param, kind in _destroyers(spec):
-        for key in reversed(_variables(worlds, kind)):  # last made, first freed: cycles then meet the same handles again
+        for key in reversed(
+            _variables(worlds, kind)
+        ):  # last made, first freed: cycles then meet the same handles again
             if _try(worlds, function, param, key):
                 calls.append((function, param, key))
     return _compress(calls)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Frame, Term, compile_effect, compile_expression, guard
+from acl_cts.specs.evaluate import Frame, Term, compile_effect, guard, value_or_none
 from acl_cts.specs.model import Clause, Function, Spec
-from acl_cts.specs.values import NotApplicableError, Obj
+from acl_cts.specs.values import Obj
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,22 +90,10 @@ def _function(function: Function) -> FunctionRules:
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
         tuple(
-            (name, function.signature.param(name).handle, guard_value(tree)) for name, tree in function.aliases.items()
+            (name, function.signature.param(name).handle, value_or_none(tree))
+            for name, tree in function.aliases.items()
         ),
     )
-
-
-def guard_value(tree: ex.Expr) -> Term:
-    """Like `compile_expression`, None where a field of NULL or a missing record is asked for."""
-    term = compile_expression(tree)
-
-    def value(frame: Frame) -> Any:
-        try:
-            return term(frame)
-        except NotApplicableError:
-            return None
-
-    return value
 
 
 def _rule(clause: Clause) -> Rule:
@@ -124,9 +112,9 @@ def _cells(trees: tuple[ex.Field | ex.Keyed, ...]) -> Callable[[Frame], list[tup
     parts: list[tuple[str, Term]] = []
     for tree in trees:
         if isinstance(tree, ex.Field):
-            parts.append((tree.name, guard_value(tree.base)))
+            parts.append((tree.name, value_or_none(tree.base)))
         else:
-            parts.append(("[]" + tree.collection, guard_value(tree.key)))
+            parts.append(("[]" + tree.collection, value_or_none(tree.key)))
 
     def find(frame: Frame) -> list[tuple[Obj | str, str | Obj]]:
         found: list[tuple[Obj | str, str | Obj]] = []
