@@ -18,7 +18,7 @@ from acl_cts.reports.results import CaseResult, Cause, FunctionSupport
 from acl_cts.specs.judgement import Judgement, Verdict
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Program
-from acl_cts.specs.trace import Trace
+from acl_cts.specs.trace import End, Trace
 
 PATIENCE = 3
 """Harness errors in a row after which the machinery counts as broken and nothing is executed any more."""
@@ -106,7 +106,7 @@ class Runner:
             id=case.id,
             verdict=verdict,
             reason=reason,
-            cause=Cause.CAPABILITY if verdict is Verdict.NOT_RUN else Cause.NONE,
+            cause=_cause(attempt),
             clauses=tuple(sorted(case.clauses)),
             functions=tuple(sorted(case.functions)),
             discrepancies=judgement.discrepancies,
@@ -147,3 +147,10 @@ class Runner:
             duration=time.perf_counter() - started,
         )
         return Outcome(result)
+
+
+def _cause(attempt: Attempt) -> Cause:
+    """Why an executed case was not judged."""
+    if attempt.judgement.verdict is not Verdict.NOT_RUN:
+        return Cause.NONE
+    return Cause.CAPABILITY if attempt.trace.ending.kind is End.UNSUPPORTED else Cause.NOT_REACHED

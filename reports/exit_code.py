@@ -80,7 +80,7 @@ def incomplete(run: BackendRun, filtered: bool) -> Iterator[str]:
     """Every reason why something selected was not judged."""
     for cause in Cause:
         number = sum(case.verdict is Verdict.NOT_RUN and case.cause is cause for case in run.cases)
-        if number and not cause.declared and cause is not Cause.INTERRUPTED:
+        if number and not cause.expected and cause is not Cause.INTERRUPTED:
             yield f"{number} cases not run ({cause or 'no reason given'})"
     selected = {function for case in run.cases for function in case.functions}
     succeeded = {function for case in run.cases for function in case.succeeded}

@@ -21,21 +21,26 @@ RED = FAILING | {Verdict.BLOCKED, Verdict.FLAKY, Verdict.ERROR}
 
 
 class Cause(StrEnum):
-    """Why a case has no judgement of its own. The first three are declared beforehand and as expected."""
+    """Why a case has no judgement of its own.
+
+    The first four are as expected: declared beforehand, or `not-reached`: the situation of the case (a handle value
+    that repeats, an injected fault that fires) did not come about, which no document promises.
+    """
 
     NONE = ""
     PLANNED = "planned"
     CAPABILITY = "capability"
     STREAM = "stream"
+    NOT_REACHED = "not-reached"
     TIME_LIMIT = "time-limit"
     BACKEND_LOST = "backend-lost"
     INTERRUPTED = "interrupted"
     UNREPORTED = "unreported"
 
     @property
-    def declared(self) -> bool:
-        """Whether it was known before the run and so leaves the run complete."""
-        return self in (Cause.PLANNED, Cause.CAPABILITY, Cause.STREAM)
+    def expected(self) -> bool:
+        """Whether the run is complete all the same."""
+        return self in (Cause.PLANNED, Cause.CAPABILITY, Cause.STREAM, Cause.NOT_REACHED)
 
 
 class Support(StrEnum):

@@ -75,7 +75,7 @@ def test_all_as_expected_is_0() -> None:
     assert code(results(good())) == 0
 
 
-@pytest.mark.parametrize("cause", [Cause.PLANNED, Cause.CAPABILITY, Cause.STREAM])
+@pytest.mark.parametrize("cause", [Cause.PLANNED, Cause.CAPABILITY, Cause.STREAM, Cause.NOT_REACHED])
 def test_what_was_declared_not_run_is_as_expected(cause: Cause) -> None:
     assert code(results(good(), not_run(cause))) == 0
 
