@@ -96,6 +96,7 @@ class _Ledger:
     scarce: str = ""
     missed: str = ""
     leak: str = ""
+    kept: bool = False
     fault_fired: bool = False
     granted: int = 0
     stopped: str = ""
@@ -255,6 +256,7 @@ class _Judge:
             self.ledger.held.update(rule.clause.id for rule in judged.rules)
             self._code_class(record, rules, judged)
         self._posts(record, rules, frame, objects, "refusal")
+        self.ledger.kept = True
         if record.fault_fired:
             for item in self._with_regions(objects):
                 item.pending.update(dict.fromkeys(item.fields, "common.fault-clean"))
@@ -352,17 +354,14 @@ class _Judge:
             self._note(clause, record, self._answer(record), f"a code for: {judged.rules[0].clause.text_en}")
 
     def _posts(self, record: CallRecord, rules: FunctionRules, frame: Frame, objects: list[Obj], outcome: str) -> None:
-        for rule in rules.posts:
-            on = rule.clause.on
-            if on not in (outcome, "any") or rule.applies(frame) is not True:
+        for rule in rules.after[outcome]:
+            if rule.applies(frame) is not True:
                 continue
             truth = rule.ensures(frame) if rule.ensures else UNKNOWN
             if truth is True:
                 self._held(rule, frame)
             elif truth is False:
                 self._broken(rule, record, frame, objects)
-            elif not rule.observe:
-                self._partly(rule, frame)
             if truth is not False and outcome == "success":
                 self._answers(rule, record, frame)
 
@@ -376,13 +375,10 @@ class _Judge:
 
     def _held(self, rule: Rule, frame: Frame) -> None:
         self.ledger.held.add(rule.clause.id)
-        for owner, name in rule.reads(frame):
+        for owner, name in rule.reads(frame) if self.ledger.kept else ():
             pending = self._pop_pending(owner, name)
             if pending:
                 self.ledger.held.add(pending)
-
-    def _partly(self, rule: Rule, frame: Frame) -> None:
-        """An answer that could only be compared in part (unknown bytes) is no evidence either way."""
 
     def _pop_pending(self, owner: Obj | str, name: str | Obj) -> str:
         if isinstance(owner, Obj):

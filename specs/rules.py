@@ -31,13 +31,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionRules:
-    """The rules of one function, by what they decide."""
+    """The rules of one function, by what they decide; `after`: postconditions by the outcome that they follow."""
 
     function: Function
     errors: tuple[Rule, ...]
     opens: tuple[Rule, ...]
     successes: tuple[Rule, ...]
     posts: tuple[Rule, ...]
+    after: dict[str, tuple[Rule, ...]]
     keeps: tuple[Rule, ...]
     effect: Callable[[Frame], None]
     aliases: tuple[tuple[str, str, Term], ...]
@@ -86,7 +87,11 @@ def _function(function: Function) -> FunctionRules:
         having("error"),
         having("open"),
         having("success"),
-        tuple(r for r in rules if r.ensures is not None or r.observe),
+        tuple(r for r in rules if r.ensures or r.observe),
+        {
+            outcome: tuple(r for r in rules if (r.ensures or r.observe) and r.clause.on in (outcome, "any"))
+            for outcome in ("success", "refusal")
+        },
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
         tuple(
