@@ -1,7 +1,7 @@
 """Turns expression trees into functions over a frame: the arguments and answer of one call and the state around it.
 
-Logic is three-valued (Kleene): an unknown operand makes a comparison unknown, `false and unknown` is false. A guard that
-asks for a field of NULL does not apply, which counts as false.
+Logic is three-valued (Kleene): an unknown operand makes a comparison unknown, `false and unknown` is false. A guard
+that asks for a field of NULL does not apply, which counts as false.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from acl_cts.specs.trace import Pointer, Ptr, sentinel
 from acl_cts.specs.values import (
     UNKNOWN,
     UNWRITTEN,
+    Mark,
     NotApplicableError,
     Obj,
     contains,
@@ -26,8 +27,8 @@ from acl_cts.specs.values import (
 
 @dataclass(slots=True)
 class Frame:
-    """One call as an expression sees it. `outs` and `ret` are UNKNOWN before the answer is there. `addresses`: where the
-    handles that the call creates came to lie, by output."""
+    """One call as an expression sees it. `outs` and `ret` are UNKNOWN before the answer is there. `addresses`: where
+    the handles that the call creates came to lie, by output."""
 
     machine: Machine
     args: dict[str, Any]
@@ -38,6 +39,9 @@ class Frame:
     addresses: dict[str, Any] = field(default_factory=dict)
     locals: dict[str, Any] = field(default_factory=dict)
 
+
+_NOWHERE = Frame(Machine({}, {}), {})
+"""A frame for what depends on none."""
 
 Term = Callable[[Frame], Any]
 Step = Callable[[Frame, bool], None]
@@ -59,6 +63,8 @@ def guard(tree: ex.Expr) -> Term:
 def value_or_none(tree: ex.Expr) -> Term:
     """The function that computes `tree`, None where a field of NULL or a missing record is asked for."""
     term = compile_expression(tree)
+    if isinstance(tree, ex.Constant | ex.Name | ex.Out | ex.Limit | ex.New):
+        return term
 
     def value(frame: Frame) -> Any:
         try:
@@ -280,12 +286,30 @@ def _group(tree: ex.Group) -> Term:
 
 def _new(tree: ex.New) -> Term:
     kind = tree.kind
-    fields = [(name, lenient(compile_expression(value))) for name, value in tree.fields]
+    fixed = {name: _fixed(value) for name, value in tree.fields}
+    changing = [(n, lenient(compile_expression(v))) for n, v in tree.fields if fixed[n] is _CHANGES]
 
     def create(frame: Frame) -> Obj:
-        return Obj(kind, {name: value(frame) for name, value in fields})
+        fields = fixed.copy()
+        for name, value in changing:
+            fields[name] = value(frame)
+        return Obj(kind, fields)
 
     return create
+
+
+_CHANGES = Mark("changes")
+
+
+def _fixed(tree: ex.Expr) -> Any:
+    """The value of a tree that depends on nothing, `_CHANGES` for any other."""
+    match tree:
+        case ex.Constant() | ex.Limit():
+            return compile_expression(tree)(_NOWHERE)
+        case ex.Group(items=items) | ex.Function(name="unknown_bytes", args=items):
+            if all(_fixed(item) is not _CHANGES for item in items):
+                return compile_expression(tree)(_NOWHERE)
+    return _CHANGES
 
 
 # ------------------------------------------------------------------------------------------------ built-in questions

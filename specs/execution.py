@@ -114,7 +114,9 @@ class Execution:
 
     def binding(self, ref: Ref, counters: dict[str, int]) -> Binding:
         """What `ref` is bound to. Raises UnsetError."""
-        found = self.bindings.get(self.key(ref.name, ref.index, counters))
+        index = ref.index
+        key = (ref.name, None) if index is None else self.key(ref.name, index, counters)
+        found = self.bindings.get(key)
         if found is None:
             raise UnsetError(ref.name)
         return found

@@ -191,7 +191,8 @@ Expr = (
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target = value`; the target is a local name, a created output, a field, a byte range of one, or a keyed record."""
+    """`target = value`; the target is a local name, a created output, a field, a byte range of one, or a keyed
+    record."""
 
     target: Expr
     value: Expr
@@ -252,13 +253,13 @@ FUNCTIONS: Mapping[str, tuple[int, str]] = {
 }
 """Built-in questions: number of arguments and type of the answer.
 
-`fresh(p, kind)` p is not NULL and no certainly live object of that kind has it · `another(p, x)` p is the handle of a live
-object other than x · `disjoint(area, p)` the area at p overlaps no other live one · `tidy(out.x)` untouched or NULL ·
-`untouched(out.x, n)` not written from byte n on · `all_null()` every output is NULL · `callable(p)` a function of the library's own ·
-`hits()` callbacks reached during the call · `stale(x, field, bytes, offset)` shows what an earlier owner of the handle had ·
-`partial(own, bytes, original)` some but not all 8-byte groups equal the original's · `copied`, `differs` all or none of them do ·
-`lasts(n)` {n} unless none · `reach(list)` all that is joined with it, directly or not · `values(collection)` · `earlier(x)` the
-object that had the handle before.
+`fresh(p, kind)` p is not NULL and no certainly live object of that kind has it · `another(p, x)` p is the handle of a
+live object other than x · `disjoint(area, p)` the area at p overlaps no other live one · `tidy(out.x)` untouched or
+NULL · `untouched(out.x, n)` not written from byte n on · `all_null()` every output is NULL · `callable(p)` a function
+of the library's own · `hits()` callbacks reached during the call · `stale(x, field, bytes, offset)` shows what an
+earlier owner of the handle had · `partial(own, bytes, original)` some but not all 8-byte groups equal the original's
+· `copied`, `differs` all or none of them do · `lasts(n)` {n} unless none · `reach(list)` all that is joined with it,
+directly or not · `values(collection)` · `earlier(x)` the object that had the handle before.
 """
 
 

@@ -49,8 +49,8 @@ class Locates:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One function. `returns` is CODE (an `aclError`) or HANDLE (NULL = failure). `principal` names what a bare Ref to a
-    call's target means: an out parameter, `return`, or ''."""
+    """One function. `returns` is CODE (an `aclError`) or HANDLE (NULL = failure). `principal` names what a bare Ref
+    to a call's target means: an out parameter, `return`, or ''."""
 
     name: str
     returns: Kind

@@ -1,4 +1,5 @@
-"""Reads the tables: YAML checked by schema.json, then by meaning, into a `Spec`. Every error names file, line and clause."""
+"""Reads the tables: YAML checked by schema.json, then by meaning, into a `Spec`. Every error names file, line and
+clause."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ class Source:
 class Clause:
     """One documented statement.
 
-    `outcome`: `error`, `open` or `success` for a guard, `note-open` for an open point that decides no outcome, '' for a
-    postcondition. `on`: after which outcome `ensures` must hold: `success`, `refusal` or `any`. `keeps`: state that a
-    refused call must not change. `observe`: named answers at an open point. `consistent`: the same question should get
-    the same answer throughout a run. `refusal`: class of codes that suits a refusal. `touch`, `balance`, `invoke`: put to
-    the test by data access, by live counts, by calling a returned function.
+    `outcome`: `error`, `open` or `success` for a guard, `note-open` for an open point that decides no outcome, '' for
+    a postcondition. `on`: after which outcome `ensures` must hold: `success`, `refusal` or `any`. `keeps`: state that
+    a refused call must not change. `observe`: named answers at an open point. `consistent`: the same question should
+    get the same answer throughout a run. `refusal`: class of codes that suits a refusal. `touch`, `balance`,
+    `invoke`: put to the test by data access, by live counts, by calling a returned function.
     """
 
     id: str
@@ -70,10 +70,10 @@ class Takes:
 class Function:
     """One function: its signature, its clauses, what a success does to the state, and how to call it simply.
 
-    `creates`, `aliases`, `invokes`: by output (`ret` for the return value): kind of the new handle, the existing object that
-    it names, the clause that a call through it puts to the test. `simplest`: valid programs that decide whether it is
-    supported. `typical`: an argument that makes a valid call; `setups`: statements that make the second handle.
-    `tolerant`: what it answers to a handle that is no longer alive is open even where handles are robust.
+    `creates`, `aliases`, `invokes`: by output (`ret` for the return value): kind of the new handle, the existing
+    object that it names, the clause that a call through it puts to the test. `simplest`: valid programs that decide
+    whether it is supported. `typical`: an argument that makes a valid call; `setups`: statements that make the second
+    handle. `tolerant`: what it answers to a handle that is no longer alive is open even where handles are robust.
     """
 
     name: str
@@ -98,8 +98,8 @@ class Function:
 class RegionKind:
     """How a kind describes memory, and the clauses that touching it puts to the test.
 
-    `special`: pairs of a field and a clause; the first field that is true names the clause that a wrong content breaks, in
-    place of `content`. `fresh`: the open clause about what nobody wrote.
+    `special`: pairs of a field and a clause; the first field that is true names the clause that a wrong content
+    breaks, in place of `content`. `fresh`: the open clause about what nobody wrote.
     """
 
     base: str
@@ -174,7 +174,8 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """At or below all of these a refusal is never a lack of resources: one allocation in bytes, live bytes, live objects."""
+    """At or below all of these a refusal is never a lack of resources: one allocation in bytes, live bytes, live
+    objects."""
 
     allocation: int
     live_bytes: int

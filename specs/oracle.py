@@ -1,8 +1,8 @@
 """The oracle: from tables, program and trace alone, which clauses held, were violated, or are open.
 
-It follows the answers of the library, surprising ones too: a violated clause is one root cause, and what later answers
-about the same objects look wrong is put down to it (blocked) instead of being counted again. It never knows which backend
-answered.
+It follows the answers of the library, surprising ones too: a violated clause is one root cause, and what later
+answers about the same objects look wrong is put down to it (blocked) instead of being counted again. It never knows
+which backend answered.
 """
 
 from __future__ import annotations
@@ -386,7 +386,8 @@ class _Judge:
         return self.machine.pending.pop((owner, id(name)), "")
 
     def _broken(self, rule: Rule, record: CallRecord, frame: Frame, objects: list[Obj]) -> None:
-        """A postcondition is false: put it down to a refused call that should have kept this state, if there was one."""
+        """A postcondition is false: put it down to a refused call that should have kept this state, if there was
+        one."""
         clause = rule.clause
         observed = self._answer(record)
         if clause.strength is Strength.ADVISORY:
@@ -565,14 +566,13 @@ class _Judge:
         return certain if self.settles else None
 
     def _balance_clause(self, called: list[_Called]) -> Clause | None:
-        """The clause that a difference breaks: of an injected fault, or of what gave something back. When every call
-        was refused nothing may have changed either, and the clause is the family's."""
+        """The clause that a difference breaks: of an injected fault, of what gave something back, or else the family's:
+        with the same objects alive as before nothing may have changed, whatever was called."""
         if any(each.fault_fired for each in called):
             return self.spec.clauses["common.fault-clean"]
         names = [each.function for each in called]
-        if names and all(each.failed for each in called):
-            family = self.spec.families[self.spec.functions[names[0]].family]
-            names.extend(family.functions)
+        if names:
+            names.extend(self.spec.families[self.spec.functions[names[0]].family].functions)
         return next((c for name in names for c in self.spec.functions[name].clauses if c.balance), None)
 
     # ------------------------------------------------------------------------------------------------ the ending

@@ -45,9 +45,10 @@ MAX_ITERATIONS = 256
 class Plan:
     """What is known of a program beforehand.
 
-    `undefined`: '' or the first call that would be undefined in some world. `clauses`: ids of the clauses it exercises.
-    `cleanup`: statements that give back what is certainly alive in every world. `leaves`: objects that may be left over.
-    `entangled`: something stays behind that a later program in the same process could see. `opens`: steps of open calls.
+    `undefined`: '' or the first call that would be undefined in some world. `clauses`: ids of the clauses it
+    exercises. `cleanup`: statements that give back what is certainly alive in every world. `leaves`: objects that may
+    be left over. `entangled`: something stays behind that a later program in the same process could see. `opens`:
+    steps of open calls.
     """
 
     undefined: str

@@ -3,8 +3,8 @@
 A program is an immutable tree. Its text form lives in `program_text`, its compact bytes in `program_bytes`, its
 standalone C and Python forms in `program_source`. Nothing here knows a family, a table or a backend.
 
-Statements are numbered in pre-order (body first, then clean-up, blocks before what they hold); that number is the `step`
-by which a trace refers to them.
+Statements are numbered in pre-order (body first, then clean-up, blocks before what they hold); that number is the
+`step` by which a trace refers to them.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ class Hit:
 
 
 Output = int | Ptr | bytes | None
-"""An out parameter after the call: None = the sentinel is untouched. Bytes = the whole room, sentinel where unwritten."""
+"""An out parameter after the call: None = the sentinel is untouched. Bytes = the whole room, sentinel where
+unwritten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,9 @@ class SkipRecord:
 
 @dataclass(frozen=True, slots=True)
 class TouchRecord:
-    """A write (`data` None) or read of a data area. `error`: '' fine, `fault` the memory cannot be touched, `copy:<code>`
-    the library's copy function refused. A read of up to `READ_LIMIT` bytes has `data`, a longer one `crc`."""
+    """A write (`data` None) or read of a data area. `error`: '' fine, `fault` the memory cannot be touched,
+    `copy:<code>` the library's copy function refused. A read of up to `READ_LIMIT` bytes has `data`, a longer one
+    `crc`."""
 
     step: int
     loops: tuple[int, ...]
