@@ -48,9 +48,9 @@ class ScenarioError(ValueError):
 class Scenario:
     """One fault, retold as a program that every conforming library passes.
 
-    `id`: of the report, `A1` to `B20`. `needs`: capabilities without which it is not run. `planned`: when not empty, why
-    it is declared not run. `solo`: wants a process of its own. `program` holds a clean-up only where none can be derived.
-    `place`: file and line.
+    `id`: of the report, `A1` to `B20`. `needs`: capabilities without which it is not run. `planned`: when not empty,
+    why it is declared not run. `solo`: wants a process of its own. `program` holds a clean-up only where none can be
+    derived. `place`: file and line.
     """
 
     id: str
@@ -125,7 +125,9 @@ class _Entry:
         if not isinstance(entry, dict) or not isinstance(node, yaml.MappingNode):
             raise self.error("an entry is a mapping with id, name, title and program")
         self.entry: Mapping[str, Any] = entry
-        self.lines = {key.value: (key.start_mark.line + 1, value.start_mark.line + 1) for key, value in node.value}
+        self.lines: dict[str, tuple[int, int]] = {
+            key.value: (key.start_mark.line + 1, value.start_mark.line + 1) for key, value in node.value
+        }
         if len(self.lines) < len(node.value):
             raise self.error("a key is given twice")
 
@@ -176,12 +178,14 @@ class _Entry:
         )
 
     def program(self, name: str, words: Mapping[str, Any]) -> Program:
-        text = self.entry["program"]
-        used = set(Template(text).get_identifiers())
+        template = Template(self.entry["program"])
+        if not template.is_valid():
+            raise self.error(f"{name}: a $ in the program starts no word; $size or the like is expected")
+        used = set(template.get_identifiers())
         if used != words.keys():
             raise self.error(f"{name}: the words {sorted(used)} stand in the program, {sorted(words)} are given")
         try:
-            return parse_program(Template(text).substitute(words))
+            return parse_program(template.substitute(words))
         except ProgramError as error:
             raise self.error(f"{name}: {error.what}", self.program_line(error.line)) from None
 
