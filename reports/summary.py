@@ -61,6 +61,9 @@ class Summary:
         identity = run.identity
         if identity.get("library"):
             yield f"  library           {identity['library']}  sha256 {str(identity.get('sha256', ''))[:16]}"
+        details = identity.get("details") or {}
+        if details.get("warning"):
+            yield f"  warning           {details['warning']}"
         yield "  discrepancies     " + " · ".join(f"{number} {name}" for name, number in run.by_strength.items())
         notes = sum(len(case.notes) for case in run.cases) + len(run.notes)
         observed = sum(len(case.observations) for case in run.cases)

@@ -379,7 +379,6 @@ def test_the_lifecycle_is_kept_in_order(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("init", "said"),
     [
-        ("return 507033", "aclInit answered 507033: no such device"),
         ("abort()", "aclInit ended the process: SIGABRT"),
         ("exit(4)", "aclInit ended the process: exit status 4"),
         ("sleep(1000)", "aclInit did not return within 0.5 s"),
@@ -393,6 +392,26 @@ def test_a_library_that_does_not_start_is_an_error_of_the_user(tmp_path: Path, i
     assert str(error.value).endswith(said)
     assert "\n" not in str(error.value)
     assert _children() == before
+
+
+def test_a_refused_start_is_told_and_what_follows_is_judged(tmp_path: Path) -> None:
+    with open_library(build(tmp_path, init="return 507033")) as session:
+        warning = "aclInit answered 507033: no such device; a missing device looks like that"
+        assert session.identity.details["warning"] == warning
+        assert run(session, "a = aclrtAllocBuf(size=64)\n").ending.kind is End.COMPLETED
+        session.restart()
+        assert run(session, "a = aclrtAllocBuf(size=64)\n").ending.kind is End.COMPLETED
+
+
+def test_a_device_lost_on_the_way_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NATIVE_TARGET_LOG", str(tmp_path / "log"))
+    with open_library(build(tmp_path, lifecycle="1")) as session:
+        assert "warning" not in session.identity.details
+        monkeypatch.setenv("NATIVE_TARGET_LOG", str(tmp_path / "no folder" / "log"))
+        session.restart()
+        with pytest.raises(BackendError, match="does not start any more: aclInit answered 500001") as error:
+            run(session, "a = aclrtAllocBuf(size=64)\n")
+        assert "\n" not in str(error.value)
 
 
 def test_noise_is_kept_apart_and_bounded(tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ class NativeSession:
             details["version"] = self._greeting.version
         if self._greeting.soc:
             details["soc"] = self._greeting.soc
+        if self._greeting.refusals:
+            details["warning"] = f"{'; '.join(self._greeting.refusals)}; a missing device looks like that"
         return Identity(self._place.backend, str(self._place.library), self._sha256, self._build_id, details)
 
     def _access_name(self) -> str:
@@ -136,7 +138,8 @@ class NativeSession:
     # --------------------------------------------------------------------------------------------------- programs
 
     def run(self, program: Program, *, solo: bool = False) -> Trace:
-        """Execute `program`; with `solo` in a process of its own. Raises HarnessError only for faults of the suite."""
+        """Execute `program`; with `solo` in a process of its own. Raises HarnessError for faults of the suite, and
+        BackendError when the library does not start any more, as after the loss of its device."""
         try:
             lowered = self.lower(program)
         except Malformed as error:
@@ -148,10 +151,7 @@ class NativeSession:
             return self._unexecuted(End.UNSUPPORTED, lacking)
         if solo:
             self.restart()
-        try:
-            worker = self._live()
-        except StartFailed as error:
-            return self._unexecuted(End.ERROR, f"no new worker: {error}")
+        worker = self._live()
         worker.capture.mark()
         replies, death = worker.run((lowered.wire,))
         output = worker.capture.since_mark()
@@ -186,14 +186,11 @@ class NativeSession:
     def run_batch(self, wires: Sequence[bytes]) -> list[bytes]:
         """Execute lowered programs with few commands; one reply each, whatever happens to the worker in between.
 
-        Raises HarnessError when a new worker does not start.
+        Raises BackendError when the library does not start any more.
         """
         answers: list[bytes] = []
         while len(answers) < len(wires):
-            try:
-                worker = self._live()
-            except StartFailed as error:
-                raise HarnessError(f"{self._place.backend}: no new worker: {error}") from error
+            worker = self._live()
             replies, death = worker.run(_portion(wires, len(answers)))
             answers += replies if death is None else self._bury(worker, replies, death)
         return answers
@@ -241,6 +238,12 @@ class NativeSession:
         except BaseException:
             worker.close()
             raise
+        refusals = worker.greeting.refusals
+        if refusals and self._startups and not self._greeting.refusals:
+            # What worked at first and does not any more is no answer of a conforming library to judge.
+            worker.kill()
+            worker.close()
+            raise StartFailed("; ".join(refusals))
         self._startups += 1
         self._worker = worker
         return worker
@@ -250,7 +253,13 @@ class NativeSession:
             raise HarnessError(f"{self._place.backend}: the session is closed")
         if self._worker is not None and self._worker.ended:
             self._dispose(self._worker)
-        return self._worker or self._start()
+        if self._worker is not None:
+            return self._worker
+        try:
+            return self._start()
+        except StartFailed as error:
+            library = self._place.library
+            raise BackendError(f"{self._place.backend}: {library} does not start any more: {error}") from error
 
     def _dispose(self, worker: Worker) -> None:
         self._note_access(worker)

@@ -32,7 +32,8 @@ _START_STATES = {State.LOADING: "loading", State.INITIALISING: "aclInit", State.
 
 
 class StartFailed(Exception):
-    """The library cannot be used: not loadable, or its lifecycle fails. The message says what and why."""
+    """The library cannot be used: not loadable, or its start kills or stops the process. The message says what and
+    why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Setup:
 
 @dataclass(slots=True)
 class Greeting:
-    """What a worker tells of the library before its first program."""
+    """What a worker tells of the library before its first program. `refusals`: what its lifecycle answered amiss."""
 
     digest: str = ""
     flavour: str = ""
@@ -63,6 +64,7 @@ class Greeting:
     version: str = ""
     soc: str = ""
     pointers: dict[int, str] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
     failure: str = ""
 
 
@@ -165,7 +167,9 @@ class Worker:
                 case "object":
                     number, raw = map(int, value.split())
                     greeting.pointers[raw] = f"object:{number}"
-                case "unloadable" | "failed":
+                case "refused":
+                    greeting.refusals.append(value)
+                case "unloadable":
                     greeting.failure = value
         greeting.missing = frozenset(missing)
         return greeting
