@@ -24,8 +24,8 @@ from acl_cts.specs.rules import FunctionRules, Rule, compile_rules
 from acl_cts.specs.trace import CallRecord, Trace
 from acl_cts.specs.values import NotApplicableError
 
-SAMPLES = 48
-"""Traces kept for each clause: the shortest one for each set of clauses of the same function that held in it too."""
+SORTS, ALIKE = 48, 4
+"""Traces kept for each clause: sorts of traces, by the set of clauses that held in them, and traces of one sort."""
 
 LONGEST_NEARBY, LONGEST = 500, 60
 """Records of the longest trace in which the last answers, or all answers, are falsified."""
@@ -61,12 +61,13 @@ def check(spec: Spec, cases: Iterable[Case], session: Session, others: Iterable[
     seen = _Seen(spec)
     for case in runnable:
         seen.case(case, session.run(case.program, solo=case.solo))
+    seen.falsify()
     for other in others:
-        unseen = {problem.subject for problem in seen.unseen()}
+        unseen = {problem.subject for problem in seen.missing()}
         for case in runnable:
             if case.clauses & unseen:
                 seen.case(case, other.run(case.program, solo=case.solo))
-    seen.falsify()
+        seen.falsify()
     return (*seen.alarms, *seen.missing())
 
 
@@ -104,7 +105,7 @@ class _Seen:
 
     spec: Spec
     sides: defaultdict[str, set[bool]] = field(default_factory=lambda: defaultdict(set))
-    held: defaultdict[str, dict[frozenset[str], _Sample]] = field(default_factory=lambda: defaultdict(dict))
+    held: defaultdict[str, dict[frozenset[str], list[_Sample]]] = field(default_factory=lambda: defaultdict(dict))
     observed: set[str] = field(default_factory=set)
     succeeded: set[str] = field(default_factory=set)
     flagged: set[str] = field(default_factory=set)
@@ -134,13 +135,15 @@ class _Seen:
         self.alarms.extend(_alarms(case, judgement))
 
     def keep(self, clause: str, held: frozenset[str], sample: _Sample) -> None:
-        """Keep the trace when it is the shortest one of its sort."""
-        samples = self.held[clause]
-        prefix = clause.rpartition(".")[0]
-        sort = frozenset(other for other in held if other.rpartition(".")[0] == prefix)
-        known = samples.get(sort)
-        if (known is None and len(samples) < SAMPLES) or (known is not None and sample.length < known.length):
-            samples[sort] = sample
+        """Keep the trace when it is one of the shortest of its sort, and the sort one of the shortest."""
+        sorts = self.held[clause]
+        alike = sorts.setdefault(held, [])
+        if len(alike) < ALIKE or sample.length < alike[-1].length:
+            alike.append(sample)
+            alike.sort(key=lambda kept: kept.length)
+            del alike[ALIKE:]
+        if len(sorts) > SORTS:
+            del sorts[max(sorts, key=lambda sort: sorts[sort][0].length)]
 
     def call(self, rules: FunctionRules, frame: Frame) -> None:
         """Note on which side of each guard, and how near to each limit, a call is."""
@@ -163,13 +166,14 @@ class _Seen:
     def falsify(self) -> None:
         """Falsify traces in which a clause held until the oracle names the clause, for every clause."""
         for clause in self.spec.clauses.values():
-            if _breakable(clause):
+            if _breakable(clause) and clause.id not in self.flagged:
                 self.search(clause)
 
     def search(self, clause: Clause) -> None:
         """Falsify traces in which `clause` held until it is flagged: first the last answers of its own function, with
         nothing after them; then every answer and the ending."""
-        samples = sorted(self.held[clause.id].values(), key=lambda sample: sample.length)
+        samples = [sample for alike in self.held[clause.id].values() for sample in alike]
+        samples.sort(key=lambda sample: sample.length)
         for sample in samples:
             if sample.length <= LONGEST_NEARBY and self.flag(clause, sample, _nearby(self.spec, sample, clause)):
                 return
@@ -213,7 +217,7 @@ class _Seen:
             for side in (True, False):
                 if side not in self.sides[clause.id]:
                     yield Problem(clause.id, f"no case where its guard is {'true' if side else 'false'}")
-        if clause.outcome in ("open", "note-open") and clause.id not in self.observed:
+        if (clause.outcome in ("open", "note-open") or clause.touch == "fresh") and clause.id not in self.observed:
             yield Problem(clause.id, "no case observes the answer at this open point")
         if _breakable(clause) and not self.held[clause.id]:
             yield Problem(clause.id, "no case puts it to the test and finds it kept")
@@ -250,7 +254,9 @@ def _alarms(case: Case, judgement: Judgement) -> Iterator[Problem]:
 
 def _breakable(clause: Clause) -> bool:
     """Whether some answer breaks the clause: all but open points without a condition on the answer."""
-    return not clause.unobservable and (clause.outcome not in ("open", "note-open") or clause.ensures is not None)
+    if clause.unobservable or clause.touch == "fresh":
+        return False
+    return clause.outcome not in ("open", "note-open") or clause.ensures is not None
 
 
 def _nearby(spec: Spec, sample: _Sample, clause: Clause) -> Iterator[Trace]:

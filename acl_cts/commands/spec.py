@@ -60,8 +60,8 @@ def check_command() -> int:
     """
     tables = load_spec()
     generated = cached_cases(tables)
-    with open_backend("simulator", Options()) as session:
-        problems = check(tables, generated, session)
+    with open_backend("simulator", Options()) as session, open_backend("simulator:lenient", Options()) as lenient:
+        problems = check(tables, generated, session, (lenient,))
     for problem in problems:
         show(str(problem))
     if problems:
