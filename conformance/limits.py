@@ -52,13 +52,13 @@ def _frame(spec: Spec, function: Function, setup: tuple[Statement, ...]) -> tupl
 
 def _on_states(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
     """The edges in a few states, and in every state that has an edge of its own."""
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, str, int]] = set()
     param = handle_params(function, kind)[0].name
     for name in spec.kinds[kind].states:
         found = _frame(spec, function, (*state(spec, kind, name), *call_on(spec, function, param)))
         if found is None:
             continue
-        found_edges = {(edge.param, edge.value) for edge in edges(function, found[0])}
+        found_edges = {(edge.clause, edge.param, edge.value) for edge in edges(function, found[0])}
         if name in sample_states(spec, kind) or not found_edges <= seen:
             seen |= found_edges
             yield from _on_state(spec, function, kind, name, *found)

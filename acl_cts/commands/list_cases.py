@@ -8,6 +8,7 @@ import click
 
 from acl_cts.commands.options import selecting, take_selection
 from acl_cts.conformance.case_cache import cached_cases
+from acl_cts.conformance.generator import case_list_hash
 from acl_cts.specs.loader import load_spec
 from acl_cts.stdout import show
 
@@ -15,15 +16,21 @@ EPILOG = """\b
 Examples:
   acl-cts list --function aclrtSetBufUserData
   acl-cts list --clause mbuf.alloc.limit
-  acl-cts list --case 'allocator/*' | wc -l"""
+  acl-cts list --case 'allocator/*' | wc -l
+  acl-cts list --hash"""
 
 
 @click.command("list", epilog=EPILOG)
 @selecting
-def list_cases(**given: Any) -> None:
+@click.option("--hash", "as_hash", is_flag=True, help="Print the SHA-256 of the selected list instead.")
+def list_cases(as_hash: bool, **given: Any) -> None:
     """Print the ids of the selected cases, one a line, in the order in which they run."""
     spec = load_spec()
     selection = take_selection(given)
     selection.check(spec)
-    for case in selection.apply(cached_cases(spec)):
+    chosen = selection.apply(cached_cases(spec))
+    if as_hash:
+        show(case_list_hash(chosen))
+        return
+    for case in chosen:
         show(case.id)
