@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -60,7 +61,7 @@ class Summary:
         yield f"{run.backend}: {len(run.cases)} cases in {run.duration:.1f} s: {totals or 'none'}"
         identity = run.identity
         if identity.get("library"):
-            yield f"  library           {identity['library']}  sha256 {str(identity.get('sha256', ''))[:16]}"
+            yield f"  library           {_from_home(identity['library'])}  sha256 {str(identity.get('sha256', ''))[:12]}"
         details = identity.get("details") or {}
         if details.get("warning"):
             yield f"  warning           {details['warning']}"
@@ -159,6 +160,12 @@ def _size(number: int) -> str:
         if number >= factor:
             return f"{number / factor:.6g} {unit} ({number} bytes)"
     return f"{number} bytes" if number else "none granted"
+
+
+def _from_home(path: str) -> str:
+    """`path` as short as a shell takes it."""
+    home = os.path.expanduser("~")
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
 def _cut(line: str) -> str:
