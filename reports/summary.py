@@ -61,7 +61,8 @@ class Summary:
         yield f"{run.backend}: {len(run.cases)} cases in {run.duration:.1f} s: {totals or 'none'}"
         identity = run.identity
         if identity.get("library"):
-            yield f"  library           {_from_home(identity['library'])}  sha256 {str(identity.get('sha256', ''))[:12]}"
+            digest = str(identity.get("sha256", ""))[:12]
+            yield f"  library           {_from_home(identity['library'])}  sha256 {digest}"
         details = identity.get("details") or {}
         if details.get("warning"):
             yield f"  warning           {details['warning']}"
