@@ -59,6 +59,9 @@ class SupportProbe:
         refusals = []
         for program in programs:
             answer = first_answer(self.execute(program), signature.name)
+            if signature.auxiliary and isinstance(answer, int) and answer != 0:
+                # Not judged itself: a library whose streams do not work is one without streams.
+                return self._entry(signature.name, Support.UNDECIDED, f"its simplest valid call answered {answer}")
             refusal = self._refusal(signature, answer)
             if not refusal:
                 return self._entry(signature.name, Support.SUPPORTED)
