@@ -10,7 +10,10 @@ from acl_cts.specs.trace import Capability, Trace
 
 
 class BackendError(Exception):
-    """A backend cannot be used: bad input of the user. The message is one line: what, where, what to do. Exit code 2."""
+    """A backend cannot be used: bad input of the user. Exit code 2.
+
+    The message is one line: what, where, what to do.
+    """
 
 
 class HarnessError(Exception):
