@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from acl_cts.conformance.generator import case_list_hash
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
+from acl_cts.conformance.share import share, weight
 from acl_cts.reports.files import ReportError
 from acl_cts.reports.results import RED, CaseResult
 from acl_cts.specs.judgement import Verdict
@@ -52,6 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the plan."""
+    gc.set_threshold(100_000, 50, 50)  # judging makes many small objects and few cycles
     text = config.getoption("--acl-plan")
     config.stash[PLAN] = Plan.from_json(text) if text else _plan_of_options(config)
     config.stash[BENCH] = Bench(config.stash[PLAN])
@@ -92,8 +95,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if mine:
             ids = tuple(case.id for item in mine for case in item.cases)
             config.stash[BENCH].send(Collected(backend, everything()[2], ids))
-    first, step = plan.shard
-    items[:] = items[first::step]
+    items[:] = share(items, *plan.shard, _cost)
+
+
+def _cost(item: pytest.Item) -> int:
+    return sum(map(weight, item.cases)) if isinstance(item, ConformanceItem) else 1
 
 
 class ConformanceItem(pytest.Item):
@@ -198,7 +204,7 @@ class Bench:
 
     def _keep(self, case: Case, outcome: Outcome, spec: Spec) -> str:
         try:
-            return keep(Path(self.plan.failures), case, outcome, spec)
+            return keep(Path(self.plan.failures), outcome.executed or case, outcome, spec)
         except ReportError as error:
             self.give_up(error, usage=False)
 

@@ -1,0 +1,42 @@
+"""Shares: which part of the work each of several test processes takes, so that they end at about the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from acl_cts.conformance.case import Case
+from acl_cts.specs.program import Repeat, Statement, UntilSame, children
+
+OVERHEAD = 40
+"""What a case costs besides its statements, in statements."""
+
+T = TypeVar("T")
+
+
+def weight(case: Case) -> int:
+    """What a case may cost, in statements executed; repeats that are answered alike cost less."""
+    return OVERHEAD + sum(_executed(s) for s in (*case.program.body, *case.program.cleanup))
+
+
+def _executed(statement: Statement) -> int:
+    times = {Repeat: "count", UntilSame: "at_most"}.get(type(statement))
+    turns = getattr(statement, times) if times else 1
+    inner = sum(_executed(child) for child in children(statement))
+    return turns * inner if times else 1 + inner
+
+
+def share(items: Sequence[T], number: int, parts: int, cost: Callable[[T], int]) -> list[T]:
+    """Part `number` of `parts`: heaviest first, each to the part that has least so far; in the order of `items`.
+
+    Every process that is given the same items comes to the same parts; together they are all items, once each.
+    """
+    loads = [0] * parts
+    mine: list[int] = []
+    costs = [cost(item) for item in items]
+    for place in sorted(range(len(items)), key=lambda k: (-costs[k], k)):
+        part = min(range(parts), key=lambda k: (loads[k], k))
+        loads[part] += costs[place]
+        if part == number:
+            mine.append(place)
+    return [items[place] for place in sorted(mine)]
