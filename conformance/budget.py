@@ -10,6 +10,12 @@ from acl_cts.specs.trace import End, Phase, Trace
 CRASHES = 100
 """Crashes (and exits) that one signature may cost in a session."""
 
+FEW_CRASHES = 20
+"""The same where every new worker takes long to start."""
+
+SLOW = 1.0
+"""Seconds from which on a worker's start is long."""
+
 TIMEOUTS = 4
 """Hangs that one signature may cost in a session; each costs the whole call time-out."""
 
@@ -42,16 +48,21 @@ class Spent:
 
 @dataclass(slots=True)
 class Budget:
-    """Counts by signature, for one session."""
+    """Counts by signature, for one session. `crashes`: how many one signature may cost."""
 
+    crashes: int = CRASHES
     _counts: Counter[Signature] = field(default_factory=Counter)
     _clauses: dict[Signature, str] = field(default_factory=dict)
     _spent: dict[str, Spent] = field(default_factory=dict)
 
+    def suit(self, start: float) -> None:
+        """Allow what a run can afford where a worker's start takes `start` seconds."""
+        self.crashes = FEW_CRASHES if start >= SLOW else CRASHES
+
     def charge(self, trace: Trace, clause: str = "") -> None:
         """Count how `trace` ended. Fine endings, and endings outside any function, cost nothing."""
         ending = trace.ending
-        limit = {End.CRASH: CRASHES, End.EXIT: CRASHES, End.TIMEOUT: TIMEOUTS}.get(ending.kind)
+        limit = {End.CRASH: self.crashes, End.EXIT: self.crashes, End.TIMEOUT: TIMEOUTS}.get(ending.kind)
         if limit is None or not ending.function:
             return
         signature = Signature(ending.kind, ending.function, ending.phase)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acl_cts.backends.backend import BackendError, HarnessError, Session
 from acl_cts.conformance.attempt import Attempt
 from acl_cts.conformance.budget import Budget
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.confirm import Confirmed, Confirmer
+from acl_cts.conformance.detour import around
 from acl_cts.conformance.gate import Settled, barred, declared
 from acl_cts.conformance.support import SupportProbe
 from acl_cts.conformance.worker import Executed, Worker
@@ -28,11 +29,12 @@ Judge = Callable[[Spec, Program, Trace], Judgement]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A case's result with what a failure folder keeps: the trace that it rests on and, when it needed them, the
-    programs that must go before it."""
+    """A case's result with what a failure folder keeps: the trace that it rests on, the case as it was executed when
+    that differs, and, when it needed them, the programs that must go before it."""
 
     result: CaseResult
     trace: Trace | None = None
+    executed: Case | None = None
     history: tuple[Executed, ...] = ()
 
 
@@ -63,6 +65,7 @@ class Runner:
     def support(self) -> Mapping[str, FunctionSupport]:
         """Support of every function; the first use asks the library. Raises HarnessError or BackendError."""
         if not self._support:
+            self.budget.suit(self._worker.starting())
             probe = SupportProbe(self.spec, self._probe, self.session.missing, self.session.capabilities)
             self._support = probe.table()
         return self._support
@@ -74,8 +77,11 @@ class Runner:
         if settled is not None:
             return self._settle(case, settled, started)
         try:
-            settled = barred(case, self.support, self.budget)
-            outcome = self._settle(case, settled, started) if settled else self._execute(case, started)
+            way = self._way(case)
+            settled = barred(way, self.support, self.budget)
+            outcome = self._settle(case, settled, started) if settled else self._execute(way, started)
+            if way is not case:
+                outcome = self._detoured(case, way, outcome)
         except BackendError as error:
             self._lost = f"the backend was lost: {error}"
             return self._settle(case, Settled(Verdict.NOT_RUN, self._lost, Cause.BACKEND_LOST), started)
@@ -85,6 +91,21 @@ class Runner:
         if outcome.result.attempts:
             self._errors = 0
         return outcome
+
+    def _way(self, case: Case) -> Case:
+        """`case`, or the part of it that does without functions whose budget is used up."""
+        way = case
+        while (spent := self.budget.spent(way.functions)) is not None:
+            shorter = around(self.spec, way, spent.signature.function)
+            if shorter is None:
+                return case
+            way = shorter
+        return way
+
+    def _detoured(self, case: Case, way: Case, outcome: Outcome) -> Outcome:
+        lacking = ", ".join(sorted(case.functions - way.functions))
+        reason = "; ".join(filter(None, (outcome.result.reason, f"judged without {lacking}")))
+        return replace(outcome, result=replace(outcome.result, reason=reason), executed=way)
 
     def _over(self) -> Settled | None:
         """The verdict of all that is still to come, once nothing is executed any more."""
@@ -120,7 +141,7 @@ class Runner:
             duration=time.perf_counter() - started,
             attempts=1 + confirmed.attempts,
         )
-        return Outcome(result, attempt.trace, confirmed.history)
+        return Outcome(result, attempt.trace, history=confirmed.history)
 
     def _try(self, case: Case) -> Attempt:
         trace = self._worker.run(case.id, case.program, solo=case.solo or self.isolate, leaves=case.leaves)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -59,6 +60,13 @@ class Worker:
         if died:
             self._history, self._leftovers = [], 0
         return trace
+
+    def starting(self) -> float:
+        """Seconds that a new worker takes to its first answer."""
+        self.restart()
+        before = time.monotonic()
+        self.session.run(Program(()))
+        return time.monotonic() - before
 
     def restart(self) -> None:
         """Replace the worker by a new one."""
