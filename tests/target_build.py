@@ -96,10 +96,12 @@ CONSTANT = (
     ),
     _every("does-nothing", "0 to everything, nothing written, streams work", 1, "ANSWER=0", "SCOPE_TABLES"),
     _every("always-failure", "500001 to everything, no lifecycle", 1, "ANSWER=500001", "SCOPE_NO_INIT"),
+    _every("refuses-all", "500001 to everything, the lifecycle too", 1, "ANSWER=500001", "SCOPE_ALL"),
     _every("always-failure-streams", "500001 to both families, streams work", 1, "ANSWER=500001", "SCOPE_TABLES"),
     _every("always-no-memory", "200000 to everything, no lifecycle", 1, "ANSWER=200000", "SCOPE_NO_INIT"),
     _every("always-no-memory-streams", "200000 to both families, streams work", 1, "ANSWER=200000", "SCOPE_TABLES"),
     _every("never-supported", "207000 to everything", 4, "ANSWER=207000", "SCOPE_NO_INIT", verdicts=NONE),
+    _every("never-starts", "207000 to everything, the lifecycle too", 4, "ANSWER=207000", "SCOPE_ALL", verdicts=NONE),
     _every("tables-not-supported", "207000 to both families", 4, "ANSWER=207000", "SCOPE_TABLES", verdicts=NONE),
     _every("mbuf-not-supported", "207000 to the Mbuf family", 0, "ANSWER=207000", "SCOPE_MBUF", verdicts=NONE),
     _every("crash-in-all", "a crash at every call", 1, "ACTION=crash()", "SCOPE_TABLES", verdicts=CRASH),
@@ -148,6 +150,7 @@ STRAY = (
 
 WRONG = (
     _thin("size-not-supported", "207000 for one size only", "size_refused.c", "SIZE=64", "aclrtAllocBuf"),
+    _thin("usual-not-supported", "207000 for a usual size", "size_refused.c", "SIZE=4096", "aclrtAllocBuf"),
     _thin("sum-wraps", "size + offset compared after it wrapped", "wrong_limits.c", "SUM_WRAPS", "aclrtSetBufUserData"),
     _thin("length-is-size", "length == size accepted", "wrong_limits.c", "LENGTH_IS_SIZE", "aclrtSetBufDataLen"),
     _thin("no-area-limit", "areas above 4 GiB", "wrong_limits.c", "NO_AREA_LIMIT", "aclrtAllocBuf"),
