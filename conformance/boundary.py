@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Frame, compile_expression
+from acl_cts.specs.evaluate import compile_expression
+from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Function
 from acl_cts.specs.values import NotApplicableError

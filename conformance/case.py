@@ -15,8 +15,8 @@ class Case:
     `id`: `family/group/function/...` ending in `~` and eight hex digits of the program's digest; unique, stable,
     without white space. `clauses`: clause ids it exercises. `needs`: capabilities without which it is not run.
     `functions`: the functions that its program calls. `solo`: wants a process of its own. `planned`: when not empty,
-    the case is declared not run, with this reason. `item`: the pytest item that runs it; dense sweeps share one. `leaves`:
-    objects that its clean-up cannot give back; the worker is replaced when they add up.
+    the case is declared not run, with this reason. `item`: the pytest item that runs it; dense sweeps share one.
+    `leaves`: objects that its clean-up cannot give back; the worker is replaced when they add up.
     """
 
     id: str

@@ -15,7 +15,8 @@ from acl_cts.backends.backend import Session
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.falsify import falsify, falsify_record
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Frame, Term, compile_expression
+from acl_cts.specs.evaluate import Term, compile_expression
+from acl_cts.specs.frame import Frame
 from acl_cts.specs.judgement import Judgement, Strength, Verdict
 from acl_cts.specs.model import Clause, Limit, Spec
 from acl_cts.specs.oracle import judge

@@ -19,7 +19,7 @@ from acl_cts.conformance.draft import (
     state,
     touches,
 )
-from acl_cts.specs.evaluate import Frame
+from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.plan import follow

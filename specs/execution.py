@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from acl_cts.specs.evaluate import Frame
+from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.machine import Machine, Region
 from acl_cts.specs.model import Spec

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Frame
 from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Key, Outcome, UnsetError
+from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.program import (

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Frame, Term, compile_effect, guard, value_or_none
+from acl_cts.specs.evaluate import Term, compile_effect, guard, lenient
+from acl_cts.specs.frame import Frame
 from acl_cts.specs.model import Clause, Function, Spec
 from acl_cts.specs.values import Obj
 
@@ -94,10 +95,7 @@ def _function(function: Function) -> FunctionRules:
         },
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
-        tuple(
-            (name, function.signature.param(name).handle, value_or_none(tree))
-            for name, tree in function.aliases.items()
-        ),
+        tuple((name, function.signature.param(name).handle, lenient(tree)) for name, tree in function.aliases.items()),
     )
 
 
@@ -117,9 +115,9 @@ def _cells(trees: tuple[ex.Field | ex.Keyed, ...]) -> Callable[[Frame], list[tup
     parts: list[tuple[str, Term]] = []
     for tree in trees:
         if isinstance(tree, ex.Field):
-            parts.append((tree.name, value_or_none(tree.base)))
+            parts.append((tree.name, lenient(tree.base)))
         else:
-            parts.append(("[]" + tree.collection, value_or_none(tree.key)))
+            parts.append(("[]" + tree.collection, lenient(tree.key)))
 
     def find(frame: Frame) -> list[tuple[Obj | str, str | Obj]]:
         found: list[tuple[Obj | str, str | Obj]] = []

@@ -17,7 +17,7 @@ from acl_cts.conformance.boundary import Edge, SumEdge, around, edges, pairs, su
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.generator import case_list_hash, cases
-from acl_cts.specs.evaluate import Frame
+from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.plan import follow, plan
