@@ -25,12 +25,14 @@ from acl_cts.specs.program import (
     Object,
     Program,
     Ramp,
+    Read,
     Ref,
     Repeat,
     Room,
     Statement,
     UntilSame,
     Value,
+    Write,
     children,
     content,
 )
@@ -226,6 +228,12 @@ class Execution:
             if isinstance(expected, Obj):
                 self.machine.alias(expected, pointer)
         return expected if isinstance(expected, Obj) else Obj(kind, {}, UNKNOWN)
+
+    def outside(self, region: Obj, touch: Write | Read) -> bool:
+        """Whether a touch goes beyond the end of a data area: undefined, whatever the library does."""
+        size = region.fields.get(self.machine.regions[region.kind].size)
+        length = touch.data.length if isinstance(touch, Write) else touch.length
+        return isinstance(size, int) and touch.offset + length > size
 
     def locate(self, call: Call, rules: FunctionRules, frame: Frame, counters: dict[str, int]) -> None:
         """Remember where a data area lies, for the program variable through which it was asked."""

@@ -178,6 +178,9 @@ class _Builder:
             for key in ("family", "status", "title", "functions"):
                 if key not in table.data:
                     raise table.error(1, f"a family's table needs {key!r}")
+        for key in ("ctype", "codes", "classes", "resources"):
+            if key not in self.common.data:
+                raise self.common.error(1, f"the table of codes needs {key!r}")
         for table in self.tables:
             self._types(table)
         for table in self.tables:

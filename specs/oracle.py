@@ -477,6 +477,9 @@ class _Judge:
         if kind is None or self.machine.region_alive(region) is not True:
             self.ledger.stopped = "a data area of unknown life was touched"
             raise _Stop
+        if self.run_of.outside(region, statement):
+            self.ledger.stopped = "memory beyond a data area was touched"
+            raise _Stop
         if record.error:
             what = "written" if isinstance(statement, Write) else "read"
             self._violated(self.spec.clauses[kind.usable], record, [region], f"cannot be {what}: {record.error}")

@@ -108,6 +108,8 @@ class _World:
         kind = self.run.spec.kinds[region.kind].region
         if self.run.machine.region_alive(region) is not True:
             self.undefined = "a data area that may be gone is touched"
+        elif self.run.outside(region, statement):
+            self.undefined = "memory beyond a data area is touched"
         elif kind is not None:
             self.clauses.update((kind.usable, kind.content_clause(region.fields), kind.fresh))
 

@@ -651,6 +651,12 @@ def test_a_write_outside_the_callers_memory(offset: int, param: str) -> None:
     assert names(judged) == ["common.caller-memory"]
 
 
+def test_a_touch_beyond_the_data_area_is_the_programs_fault() -> None:
+    judged = tell("a = aclrtAllocBuf(size=64)\naclrtGetBufData(buf=a)\nread a[0:65]\n").judged()
+    assert (judged.verdict, names(judged)) == (Verdict.NOT_RUN, [])
+    assert "beyond" in judged.reason
+
+
 # ------------------------------------------------------------------------------------------------------- endings
 
 
