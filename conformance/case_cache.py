@@ -9,7 +9,9 @@ import os
 import pickle
 import sys
 import tempfile
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 from acl_cts.backends.native.build import cache_folder
 from acl_cts.conformance.case import Case
@@ -25,6 +27,16 @@ KEPT = 4
 
 DAMAGED = (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError)
 """What reading a damaged file may raise; such a file is written anew."""
+
+
+class _Pickler(pickle.Pickler):
+    """Has objects built again by their constructors, which is several times faster than what dataclasses do."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Type and arguments of a dataclass; anything else as usual."""
+        if is_dataclass(obj) and not isinstance(obj, type):
+            return type(obj), tuple(getattr(obj, field.name) for field in fields(obj))
+        return NotImplemented
 
 
 def cached_cases(spec: Spec) -> tuple[Case, ...]:
@@ -70,5 +82,5 @@ def _write(path: Path, generated: tuple[Case, ...]) -> None:
             old.unlink(missing_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".cases-")
         with os.fdopen(handle, "wb") as file:
-            pickle.dump(generated, file, pickle.HIGHEST_PROTOCOL)
+            _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(generated)
         os.replace(temporary, path)

@@ -51,6 +51,9 @@ failures/CASE/ with program.txt, repro.c and trace.json."""
 OWN = ("core", "simulator")
 """Backends of the suite itself: two processes may use them at once without a device in between."""
 
+WORTH_TWO = 500
+"""Cases from which on a second test process saves more than its start costs."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Request:
@@ -96,10 +99,7 @@ def run(**given: Any) -> int:
     options = dict(given)
     form, quiet = given.pop("form"), given["quiet"]
     spec = load_spec()
-    request = _request(given, options)
-    request.plan.selection.check(spec)
-    # Also fills the cache: the test processes would otherwise all generate the same cases at once.
-    request.plan.selection.apply(cached_cases(spec))
+    request = _request(spec, given, options)
     ready = [_look(backend, request.plan.options) for backend in request.backends]
     make_folder(request.out / "failures")
     forget(request.out / "failures")
@@ -114,7 +114,7 @@ def run(**given: Any) -> int:
     return code
 
 
-def _request(given: dict[str, Any], options: dict[str, Any]) -> Request:
+def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Request:
     backends = given["backends"] or OWN
     seed = given["seed"]
     if seed is not None and not given["shuffle"]:
@@ -130,12 +130,15 @@ def _request(given: dict[str, Any], options: dict[str, Any]) -> Request:
         seed=seed,
         deadline=None if max_time is None else time.monotonic() + max_time,
     )
+    plan.selection.check(spec)
+    # Also fills the cache: the test processes would otherwise all generate the same cases at once.
+    number = len(plan.selection.apply(cached_cases(spec)))
     own = all(backend.partition(":")[0] in OWN for backend in plan.backends)
     return Request(
         backends=plan.backends,
         plan=plan,
         out=Path(given["out"]).absolute(),
-        jobs=given["jobs"] or (2 if own and not plan.selection.cases else 1),
+        jobs=given["jobs"] or (2 if own and number >= WORTH_TWO else 1),
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
