@@ -113,7 +113,9 @@ def _item(items: Any, at: Any) -> Any:
 
 
 def _range(items: Any, start: Any, stop: Any) -> Any:
-    if items is UNKNOWN or items is UNWRITTEN or items is None or UNKNOWN in (start, stop):
+    if items is UNKNOWN or items is UNWRITTEN or items is None:
+        return UNKNOWN
+    if not all(bound is None or isinstance(bound, int) for bound in (start, stop)):
         return UNKNOWN
     return items[start:stop]
 
@@ -129,6 +131,9 @@ def _put_range(owner: Any, name: str, start: Any, stop: Any, given: Any) -> None
     if not isinstance(owner, Obj) or not isinstance(owner.fields[name], tuple):
         return
     old = owner.fields[name]
+    if not all(bound is None or isinstance(bound, int) for bound in (start, stop)):
+        _put(owner, name, (None,) * len(old))
+        return
     first = min(start or 0, len(old))
     last = max(first, min(len(old) if stop is None else stop, len(old)))
     new = tuple(given[: last - first]) if isinstance(given, bytes | tuple) else ()
