@@ -68,6 +68,9 @@ class Process:
         """What the executor arranged for the previous program ends, and the floor under resources counts anew."""
         self.heap.arm(0)
         self.hooks = False
+        # A program has the same trace whatever ran before it: bytes of an earlier one, which no trace tells of, could
+        # be taken for something else.
+        self.private_relics.clear()
         self._before = {id(t): len(t) for t in (self.buffers, self.descriptors, self.streams)}
         self._bytes_before = self._area_bytes
 
