@@ -16,6 +16,7 @@ FAIL = frozenset({"fail"})
 CRASH = frozenset({"crash"})
 TIMEOUT = frozenset({"timeout"})
 NONE: frozenset[str] = frozenset()
+HANG = "common.no-hang"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def _every(name: str, meaning: str, exit_code: int, *defines: str, verdicts: fro
     return Target(name, meaning, exit_code, "constant.c", defines, thin=thin, verdicts=verdicts)
 
 
-def _in_one(name: str, meaning: str, function: str, action: str, verdicts: frozenset[str]) -> Target:
+def _in_one(name: str, meaning: str, function: str, action: str, clause: str) -> Target:
     """A library that leaves the path of virtue in every call of one function."""
     return Target(
         name,
@@ -55,8 +56,9 @@ def _in_one(name: str, meaning: str, function: str, action: str, verdicts: froze
         1,
         "one_call.c",
         (f"FUNCTION={function}", f"ACTION={action}"),
-        verdicts=verdicts,
+        verdicts=TIMEOUT if clause == HANG else CRASH,
         functions=frozenset({function}),
+        clause=clause,
     )
 
 
@@ -109,20 +111,23 @@ CONSTANT = (
 """Libraries that treat every call alike."""
 
 VIOLENT = (
-    _in_one("crash-in-one", "a crash in one function", "aclrtGetBufDataLen", "crash()", CRASH),
-    _in_one("hang-in-one", "one function never returns, deaf to signals", "aclrtGetBufFromChain", "hang()", TIMEOUT),
-    _in_one("spin-in-one", "one function never returns, busy", "aclrtAllocatorSetObjToDesc", "spin()", TIMEOUT),
-    _in_one("exit-in-call", "exit(0) in mid-call", "aclrtSetBufDataLen", "exit(0)", CRASH),
-    _in_one("quick-exit-in-call", "_exit(0) in mid-call", "aclrtCopyBufRef", "_exit(0)", CRASH),
-    _in_one("exit-in-register", "exit(0) in mid-call", "aclrtAllocatorRegister", "exit(0)", CRASH),
-    _in_one("abort-in-call", "abort() in mid-call", "aclrtAppendBufChain", "abort()", CRASH),
-    _thin(
+    _in_one("crash-in-one", "a crash in one function", "aclrtGetBufDataLen", "crash()", "common.no-crash"),
+    _in_one("hang-in-one", "one function never returns, deaf to signals", "aclrtGetBufFromChain", "hang()", HANG),
+    _in_one("spin-in-one", "one function never returns, busy", "aclrtAllocatorSetObjToDesc", "spin()", HANG),
+    _in_one("exit-in-call", "exit(0) in mid-call", "aclrtSetBufDataLen", "exit(0)", "common.no-exit"),
+    _in_one("quick-exit-in-call", "_exit(0) in mid-call", "aclrtCopyBufRef", "_exit(0)", "common.no-exit"),
+    _in_one("exit-in-register", "exit(0) in mid-call", "aclrtAllocatorRegister", "exit(0)", "common.no-exit"),
+    _in_one("abort-in-call", "abort() in mid-call", "aclrtAppendBufChain", "abort()", "common.no-crash"),
+    Target(
         "crash-hidden",
-        "a crash that the library's own handler turns into _exit(0), after a slow and noisy start",
+        "a crash that the library's own handler turns into _exit(0), amid noise",
+        1,
         "noisy.c",
-        "HIDES_CRASH",
-        "aclrtGetBufDataLen",
+        ("HIDES_CRASH", "SECONDS=0"),
         verdicts=CRASH,
+        functions=frozenset({"aclrtGetBufDataLen"}),
+        clause="common.no-exit",
+        untouched=frozenset({"allocator"}),
     ),
 )
 """Libraries that take their process with them."""
@@ -149,17 +154,46 @@ STRAY = (
 """Libraries that write outside the caller's memory: a stray write into an inaccessible page shows as a crash."""
 
 WRONG = (
-    _thin("size-not-supported", "207000 for one size only", "size_refused.c", "SIZE=64", "aclrtAllocBuf"),
-    _thin("usual-not-supported", "207000 for a usual size", "size_refused.c", "SIZE=4096", "aclrtAllocBuf"),
-    _thin("sum-wraps", "size + offset compared after it wrapped", "wrong_limits.c", "SUM_WRAPS", "aclrtSetBufUserData"),
-    _thin("length-is-size", "length == size accepted", "wrong_limits.c", "LENGTH_IS_SIZE", "aclrtSetBufDataLen"),
-    _thin("no-area-limit", "areas above 4 GiB", "wrong_limits.c", "NO_AREA_LIMIT", "aclrtAllocBuf"),
+    _thin(
+        "size-not-supported",
+        "207000 for one size only",
+        "size_refused.c",
+        "SIZE=64",
+        "aclrtAllocBuf",
+        "mbuf.alloc.succeeds",
+    ),
+    _thin(
+        "usual-not-supported",
+        "207000 for a usual size",
+        "size_refused.c",
+        "SIZE=4096",
+        "aclrtAllocBuf",
+        "mbuf.alloc.succeeds",
+    ),
+    _thin(
+        "sum-wraps",
+        "size + offset compared after it wrapped",
+        "wrong_limits.c",
+        "SUM_WRAPS",
+        "aclrtSetBufUserData",
+        "mbuf.set-user.",
+    ),
+    _thin(
+        "length-is-size",
+        "length == size accepted",
+        "wrong_limits.c",
+        "LENGTH_IS_SIZE",
+        "aclrtSetBufDataLen",
+        "mbuf.set-len.limit",
+    ),
+    _thin("no-area-limit", "areas above 4 GiB", "wrong_limits.c", "NO_AREA_LIMIT", "aclrtAllocBuf", "mbuf.alloc.limit"),
     _thin(
         "callbacks-swapped",
         "free and advise in each other's place",
         "swapped_callbacks.c",
         "",
         "aclrtAllocatorGetByStream",
+        "allocator.get.",
         untouched="mbuf",
     ),
     _thin(
@@ -168,11 +202,26 @@ WRONG = (
         "dirty_descriptor.c",
         "",
         "aclrtAllocatorRegister",
+        "allocator.register.",
         untouched="mbuf",
     ),
-    _thin("null-handle", "success, and NULL as the handle", "twin_buffers.c", "NULL_HANDLE", "aclrtAllocBuf"),
-    _thin("one-handle", "two live buffers with one handle", "twin_buffers.c", "ONE_HANDLE", "aclrtAllocBuf"),
-    _thin("one-area", "two live buffers over one area", "twin_buffers.c", "ONE_AREA", "", "mbuf."),
+    _thin(
+        "null-handle",
+        "success, and NULL as the handle",
+        "twin_buffers.c",
+        "NULL_HANDLE",
+        "aclrtAllocBuf",
+        "mbuf.alloc.handle",
+    ),
+    _thin(
+        "one-handle",
+        "two live buffers with one handle",
+        "twin_buffers.c",
+        "ONE_HANDLE",
+        "aclrtAllocBuf",
+        "mbuf.alloc.handle",
+    ),
+    _thin("one-area", "two live buffers over one area", "twin_buffers.c", "ONE_AREA", "", "mbuf.data.apart"),
 )
 """Libraries that break one documented sentence."""
 

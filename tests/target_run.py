@@ -6,7 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from acl_cts.backends.backend import Options, Session
@@ -20,7 +20,7 @@ from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
 
 
-def run_here(spec: Spec, library: Path, cases: Sequence[Case], whole: bool = True, **options: float) -> Results:
+def run_here(spec: Spec, library: Path, cases: Sequence[Case], whole: bool = True, **options: float | str) -> Results:
     """Results of `cases` on `library`; `whole` when they are all that a complete run needs."""
     opened = open_backend("acl", Options(library=str(library), **options))  # type: ignore[arg-type]
     return run_session(spec, opened, cases, whole)
@@ -65,6 +65,3 @@ def run_command(library: Path, out: Path, *more: str) -> Results:
     results = from_json(json.loads(report.read_text(encoding="utf-8")))
     assert results.code == done.returncode, done.stdout + done.stderr
     return results
-
-
-Chosen = Callable[[Sequence[Case]], Sequence[Case]]

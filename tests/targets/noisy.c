@@ -2,6 +2,7 @@
 /* Works as the core does, and behaves as vendor libraries do towards the process: two seconds to initialise, helper
  * threads that never end, a SIGSEGV handler of its own, chatter on stdout and stderr at every call.
  *
+ * -DSECONDS=N   : the time to initialise.
  * -DHIDES_CRASH : GetBufDataLen crashes as well, and the handler leaves with _exit(0). */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,6 +15,9 @@
 #include "target.h"
 
 #define HELPERS 3
+#ifndef SECONDS
+#define SECONDS 2
+#endif
 
 static void *help(void *nothing)
 {
@@ -47,7 +51,7 @@ static void chatter(const char *function)
 aclError aclInit(const char *configPath)
 {
     chatter(__func__);
-    sleep(2);
+    sleep(SECONDS);
     struct sigaction action = {.sa_handler = on_crash};
     sigaction(SIGSEGV, &action, NULL);
     for (int k = 0; k < HELPERS; k++) {
