@@ -20,6 +20,9 @@ import acl_cts.reports
 LENGTH = ("--group", "state", "--function", "aclrtGetBufDataLen")
 """A selection of some size that the wrong lengths of the odd backend touch."""
 
+FEW = ("--case", "mbuf/state/aclrtGetBufDataLen/*")
+"""Some of them, for what does not depend on the number."""
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -122,8 +125,8 @@ def test_a_time_limit_leaves_the_run_incomplete(acl: Run, tmp_path: Path) -> Non
 
 
 def test_fail_on_narrows(acl: Run) -> None:
-    assert acl("run", "--backend", "odd:wrong-length", *LENGTH, "--fail-on", "obligation").returncode == 0
-    assert acl("run", "--backend", "odd:wrong-length", *LENGTH, "--fail-on", "obligation,explicit").returncode == 1
+    assert acl("run", "--backend", "odd:wrong-length", *FEW, "--fail-on", "obligation").returncode == 0
+    assert acl("run", "--backend", "odd:wrong-length", *FEW, "--fail-on", "obligation,explicit").returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_an_unwritable_folder_is_one_line(acl: Run, tmp_path: Path) -> None:
 
 
 def test_a_run_writes_its_reports_and_a_failure_can_be_replayed(acl: Run, tmp_path: Path) -> None:
-    done = acl("run", "--backend", "odd:wrong-length", "--out", "report", *LENGTH)
+    done = acl("run", "--backend", "odd:wrong-length", "--out", "report", *FEW)
     report = tmp_path / "work" / "report"
     assert done.stdout == (report / "summary.txt").read_text(encoding="utf-8")
     cases = stored(tmp_path, "report")["runs"][0]["cases"]  # type: ignore[index]
@@ -186,7 +189,7 @@ def test_a_run_writes_its_reports_and_a_failure_can_be_replayed(acl: Run, tmp_pa
 
 
 def test_the_reproducer_compiles(acl: Run, tmp_path: Path) -> None:
-    acl("run", "--backend", "odd:wrong-length", *LENGTH)
+    acl("run", "--backend", "odd:wrong-length", *FEW)
     source = next((tmp_path / "work" / "acl-cts-out" / "failures").glob("*/repro.c"))
     done = subprocess.run(
         ["gcc", "-std=gnu11", "-Wall", "-fsyntax-only", str(source)], capture_output=True, text=True, check=False
@@ -195,16 +198,16 @@ def test_the_reproducer_compiles(acl: Run, tmp_path: Path) -> None:
 
 
 def test_another_run_forgets_the_failures_of_the_first(acl: Run, tmp_path: Path) -> None:
-    acl("run", "--backend", "odd:wrong-length", *LENGTH)
+    acl("run", "--backend", "odd:wrong-length", *FEW)
     failures = tmp_path / "work" / "acl-cts-out" / "failures"
     (failures / "notes").mkdir()
     assert any(failures.glob("*/program.txt"))
-    acl("run", "--backend", "simulator", *LENGTH)
+    assert acl("run", "--backend", "simulator", *FEW).returncode == 0
     assert [entry.name for entry in failures.iterdir()] == ["notes"]
 
 
 def test_several_backends_are_told_apart(acl: Run, tmp_path: Path) -> None:
-    done = acl("run", "--backend", "simulator", "--backend", "odd:wrong-length", *LENGTH)
+    done = acl("run", "--backend", "simulator", "--backend", "odd:wrong-length", *FEW)
     assert done.returncode == 1
     runs = stored(tmp_path)["runs"]
     assert [run["backend"] for run in runs] == ["simulator", "odd:wrong-length"]  # type: ignore[attr-defined]
@@ -215,7 +218,7 @@ def test_several_backends_are_told_apart(acl: Run, tmp_path: Path) -> None:
 def test_a_seed_repeats_an_order(acl: Run, tmp_path: Path) -> None:
     orders = []
     for seed in ("1", "1", "2"):
-        acl("run", "--backend", "simulator", "--shuffle", "--seed", seed, *LENGTH)
+        acl("run", "--backend", "simulator", "--shuffle", "--seed", seed, *FEW)
         found = stored(tmp_path)
         assert found["seed"] == int(seed)
         orders.append([case["id"] for case in found["runs"][0]["cases"]])  # type: ignore[index]
@@ -226,21 +229,21 @@ def test_a_seed_repeats_an_order(acl: Run, tmp_path: Path) -> None:
 def test_isolated_and_split_runs_give_the_same_verdicts(acl: Run, tmp_path: Path) -> None:
     told = []
     for extra in (("--jobs", "1"), ("--jobs", "3"), ("--isolate",)):
-        acl("run", "--backend", "odd:wrong-length", *LENGTH, *extra)
+        acl("run", "--backend", "odd:wrong-length", *FEW, *extra)
         told.append([(c["id"], c["verdict"]) for c in stored(tmp_path)["runs"][0]["cases"]])  # type: ignore[index]
     assert told[0] == told[1] == told[2]
 
 
 def test_piped_output_is_plain_and_progress_stays_on_stderr(acl: Run) -> None:
-    done = acl("run", "--backend", "odd:wrong-length", *LENGTH, NO_COLOR="1")
+    done = acl("run", "--backend", "odd:wrong-length", *FEW, NO_COLOR="1")
     assert "\x1b" not in done.stdout + done.stderr
     assert done.stdout.startswith("acl-cts ")
     assert "fail  mbuf/" in done.stderr
-    assert acl("run", "--backend", "simulator", "-q", *LENGTH).stdout == "exit code 0: as expected\n"
+    assert acl("run", "--backend", "simulator", "-q", *FEW).stdout == "exit code 0: as expected\n"
 
 
 def test_the_summary_as_json(acl: Run) -> None:
-    done = acl("run", "--backend", "simulator", "--format", "json", *LENGTH)
+    done = acl("run", "--backend", "simulator", "--format", "json", *FEW)
     assert json.loads(done.stdout)["exit"] == {"code": 0, "holds": []}
 
 
