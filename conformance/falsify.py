@@ -163,7 +163,7 @@ class _Forger:
         """Other values for an output: what to call them, the value, the pointers that it needs."""
         pointer, known = self.fresh()
         if isinstance(value, bytes):
-            yield from ((label, data, ()) for label, data in self._rooms(value))
+            yield from ((label, data, ()) for label, data in self._rooms(value) if data != value)
         elif param.kind is Kind.INTEGER:
             if value is None:
                 yield "is written", 7, ()
