@@ -2,6 +2,7 @@
 #include "chain.h"
 
 #include "answers.h"
+#include "instrument.h"
 #include "lock.h"
 #include "refusal.h"
 
@@ -53,11 +54,8 @@ void chain_dissolve(struct mbuf *head)
 }
 
 /* Links `buf`, and all that it heads, behind the tail of `head`. */
-static aclError join(struct mbuf *head, struct mbuf *buf)
+static void link_behind(struct mbuf *head, struct mbuf *buf)
 {
-    if (head->count + buf->count > CHAIN_LIMIT) {
-        return refuse(ACL_ERROR_RT_OVER_LIMIT, "the chain would have more than 128 buffers");
-    }
     struct mbuf *tail = buf->tail;
     uint32_t count = buf->count;
     for (struct mbuf *member = buf; member != NULL; member = member->next) {
@@ -66,6 +64,18 @@ static aclError join(struct mbuf *head, struct mbuf *buf)
     head->tail->next = buf;
     head->tail = tail;
     head->count += count;
+}
+
+/* A link lies in its buffer; it is claimed all the same, so that a lack of memory can be met here too. */
+static aclError join(struct mbuf *head, struct mbuf *buf)
+{
+    if (head->count + buf->count > CHAIN_LIMIT) {
+        return refuse(ACL_ERROR_RT_OVER_LIMIT, "the chain would have more than 128 buffers");
+    }
+    if (!inner_claim()) {
+        return refuse_memory();
+    }
+    link_behind(head, buf);
     return ACL_SUCCESS;
 }
 
@@ -77,8 +87,12 @@ static aclError move_member(struct mbuf *head, struct mbuf *member)
     if (member->head != head && head->count == CHAIN_LIMIT) {
         return refuse(ACL_ERROR_RT_OVER_LIMIT, "the chain has 128 buffers already");
     }
+    if (!inner_claim()) {
+        return refuse_memory();
+    }
     chain_unlink(member);
-    return join(head, member);
+    link_behind(head, member);
+    return ACL_SUCCESS;
 }
 
 static aclError append(aclrtMbuf head_handle, aclrtMbuf handle)
