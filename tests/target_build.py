@@ -44,7 +44,7 @@ class Target:
 
 def _every(name: str, meaning: str, exit_code: int, *defines: str, verdicts: frozenset[str] = FAIL) -> Target:
     """A library that does one and the same thing at every call of both families."""
-    thin = "SCOPE_TABLES" in defines or "SCOPE_MBUF" in defines
+    thin = not {"SCOPE_TABLES", "SCOPE_MBUF", "SCOPE_STREAMS"}.isdisjoint(defines)
     return Target(name, meaning, exit_code, "constant.c", defines, thin=thin, verdicts=verdicts)
 
 
@@ -67,12 +67,12 @@ def _thin(
     meaning: str,
     source: str,
     define: str,
-    function: str,
+    functions: str,
     clause: str = "",
     verdicts: frozenset[str] = FAIL,
     untouched: str = "allocator",
 ) -> Target:
-    """A library with one fault, in or seen at one function; the family `untouched` has no part in it."""
+    """A library with one fault, in or seen at one of `functions`; the family `untouched` has no part in it."""
     return Target(
         name,
         meaning,
@@ -80,7 +80,7 @@ def _thin(
         source,
         (define,) if define else (),
         verdicts=verdicts,
-        functions=frozenset({function} if function else ()),
+        functions=frozenset(functions.split()),
         clause=clause,
         untouched=frozenset({untouched}),
     )
@@ -106,6 +106,7 @@ CONSTANT = (
     _every("never-starts", "207000 to everything, the lifecycle too", 4, "ANSWER=207000", "SCOPE_ALL", verdicts=NONE),
     _every("tables-not-supported", "207000 to both families", 4, "ANSWER=207000", "SCOPE_TABLES", verdicts=NONE),
     _every("mbuf-not-supported", "207000 to the Mbuf family", 0, "ANSWER=207000", "SCOPE_MBUF", verdicts=NONE),
+    _every("no-streams", "500001 to streams, all else works", 4, "ANSWER=500001", "SCOPE_STREAMS", verdicts=NONE),
     _every("crash-in-all", "a crash at every call", 1, "ACTION=crash()", "SCOPE_TABLES", verdicts=CRASH),
 )
 """Libraries that treat every call alike."""
@@ -175,7 +176,7 @@ WRONG = (
         "size + offset compared after it wrapped",
         "wrong_limits.c",
         "SUM_WRAPS",
-        "aclrtSetBufUserData",
+        "aclrtSetBufUserData aclrtGetBufUserData",
         "mbuf.set-user.",
     ),
     _thin(

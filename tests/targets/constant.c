@@ -4,6 +4,7 @@
  * -DANSWER=N  : the code; with -DDESC=P the pointer that CreateDesc answers (NULL unless given).
  * -DACTION=X  : what happens first, from actions.h (nothing unless given).
  * Scope, exactly one of
+ * -DSCOPE_STREAMS : the streams only, the rest comes from the core;
  * -DSCOPE_MBUF    : the shared buffers only, the rest comes from the core;
  * -DSCOPE_TABLES  : both families, the lifecycle and the streams come from the core;
  * -DSCOPE_NO_INIT : both families, the streams and the copy, and no lifecycle anywhere;
@@ -31,9 +32,11 @@
         return ANSWER;                                                                                                 \
     }
 
+#ifndef SCOPE_STREAMS
 MBUF_FUNCTIONS(CONSTANT)
+#endif
 
-#ifndef SCOPE_MBUF
+#if !defined(SCOPE_MBUF) && !defined(SCOPE_STREAMS)
 ALLOCATOR_FUNCTIONS(CONSTANT)
 
 aclrtAllocatorDesc aclrtAllocatorCreateDesc(void)
@@ -43,8 +46,11 @@ aclrtAllocatorDesc aclrtAllocatorCreateDesc(void)
 }
 #endif
 
-#if defined(SCOPE_NO_INIT) || defined(SCOPE_ALL)
+#if defined(SCOPE_NO_INIT) || defined(SCOPE_ALL) || defined(SCOPE_STREAMS)
 STREAM_FUNCTIONS(CONSTANT)
+#endif
+
+#if defined(SCOPE_NO_INIT) || defined(SCOPE_ALL)
 MEMCPY_FUNCTION(CONSTANT)
 #endif
 
