@@ -70,7 +70,7 @@ class Summary:
         notes = sum(len(case.notes) for case in run.cases) + len(run.notes)
         observed = sum(len(case.observations) for case in run.cases)
         points = len({observation.clause for case in run.cases for observation in case.observations})
-        yield f"  notes             {notes}; {observed} answers at {points} open points"
+        yield f"  notes             {notes}; {observed} answers at {points} open {_plural('point', points)}"
         yield from self._support(run)
         yield f"  largest area      {_size(run.granted)}"
         for reason, number in _reasons(run)[:4]:
@@ -114,7 +114,9 @@ class Summary:
             yield _cut(f"   observed   {headline.observed}")
             clause = self.clauses.get(headline.clause)
             if clause is not None:
-                yield _cut(f"   documents  {clause.text} ({clause.source})")
+                # The expectation is the clause's own text most of the time; then its source is all there is to add.
+                same = clause.text == headline.expected
+                yield _cut(f"   documents  {clause.source if same else f'{clause.text} ({clause.source})'}")
         if case.reason and (headline is None or case.verdict is Verdict.FLAKY):
             yield _cut(f"   reason     {case.reason.splitlines()[0]}")
         program = self.program(case).splitlines()
@@ -167,6 +169,10 @@ def _from_home(path: str) -> str:
     """`path` as short as a shell takes it."""
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"
 
 
 def _cut(line: str) -> str:

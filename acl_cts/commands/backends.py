@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from acl_cts.backends.backend import BackendError, HarnessError
 from acl_cts.backends.registry import backends, open_backend
-from acl_cts.commands.options import take_options, targeting
+from acl_cts.commands.options import OWN, take_options, targeting
 from acl_cts.stdout import show
 
 EPILOG = """\b
@@ -25,7 +26,7 @@ def backends_command(**given: Any) -> None:
     for name, backend in backends().items():
         show(f"{name:<12} {backend.summary}")
         try:
-            with open_backend(name, options) as session:
+            with open_backend(name, replace(options, library="") if name in OWN else options) as session:
                 capabilities = ", ".join(sorted(session.capabilities)) or "none"
         except (BackendError, HarnessError) as error:
             show(f"{'':<12} not usable here: {error}")

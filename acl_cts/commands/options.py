@@ -13,6 +13,9 @@ from acl_cts.conformance.selection import Selection
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+OWN = ("core", "simulator")
+"""Backends of the suite itself: two processes may use them at once without a device in between."""
+
 
 def selecting(command: Command) -> Command:
     """Filters: --family, --function, --group, --clause, --case."""

@@ -67,6 +67,9 @@ def replay(paths: tuple[Path, ...], backend: str, form: str, **given: Any) -> in
     if all(thing.trace for thing in things):
         return _show(spec, ((thing, thing.trace) for thing in things if thing.trace), form)
     with open_backend(backend, options) as session:
+        if form == "text":
+            library = session.identity.library
+            show(f"executed by {backend}" + (f": {library}" if library else ""))
         return _show(spec, ((thing, thing.trace or _execute(session, thing)) for thing in things), form)
 
 

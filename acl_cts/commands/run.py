@@ -18,7 +18,7 @@ import click
 from acl_cts import __version__
 from acl_cts.backends.backend import HarnessError, Options
 from acl_cts.backends.registry import open_backend
-from acl_cts.commands.options import replay_command, selecting, take_options, take_selection, targeting
+from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.consistency import inconsistent
 from acl_cts.conformance.failures import PROGRAM, forget
@@ -46,10 +46,8 @@ Examples:
 
 \b
 Written to DIR: results.json, junit.xml, summary.txt, and for every failure
-failures/CASE/ with program.txt, repro.c and trace.json."""
-
-OWN = ("core", "simulator")
-"""Backends of the suite itself: two processes may use them at once without a device in between."""
+failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
+repro.c and trace.json."""
 
 WORTH_TWO = 500
 """Cases from which on a second test process saves more than its start costs."""
@@ -116,6 +114,9 @@ def run(**given: Any) -> int:
 
 def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Request:
     backends = given["backends"] or OWN
+    if given["library"] and len(set(backends)) > 1:
+        # One path cannot mean several backends; each would take it in its own way.
+        raise click.UsageError("--library goes with one --backend only, as --backend acl; judge the others apart")
     seed = given["seed"]
     if seed is not None and not given["shuffle"]:
         raise click.UsageError("--seed has no effect without --shuffle; add --shuffle")

@@ -26,6 +26,7 @@ def spec() -> None:
 
 @spec.command(
     "show",
+    short_help="Print what the tables say of a function or clause.",
     epilog="""\b
 Examples:
   acl-cts spec show                        every function
@@ -51,7 +52,9 @@ def show_command(name: str | None, lang: str) -> None:
     show("\n\n".join("\n".join(_clause(clause, lang)) for clause in found) or f"{name}: no clause")
 
 
-@spec.command("check", epilog="\b\nExample:\n  acl-cts spec check")
+@spec.command(
+    "check", short_help="Check the tables and their cases (minutes).", epilog="\b\nExample:\n  acl-cts spec check"
+)
 def check_command() -> int:
     """Check the tables, and that the cases put every clause to the test.
 
@@ -65,7 +68,10 @@ def check_command() -> int:
     for problem in problems:
         show(str(problem))
     if problems:
-        click.echo(f"acl-cts: {len(problems)} problems in the tables or their cases", err=True)
+        click.echo(
+            f"acl-cts: {len(problems)} {'problem' if len(problems) == 1 else 'problems'} in the tables or their cases",
+            err=True,
+        )
         return ExitCode.USAGE
     show(f"tables {tables.digest[:12]}: {len(tables.clauses)} clauses, {len(generated)} cases, no problem found")
     return ExitCode.AS_EXPECTED
@@ -73,7 +79,10 @@ def check_command() -> int:
 
 @spec.command(epilog="\b\nExample:\n  acl-cts spec coverage | sort -n | head")
 def coverage() -> None:
-    """Print how many cases exercise each clause."""
+    """Print how many cases exercise each clause.
+
+    A clause that shows 0 has no cases of its own: it is judged in every case that it applies to.
+    """
     tables = load_spec()
     counted = dict.fromkeys(tables.clauses, 0)
     for case in cached_cases(tables):
@@ -101,7 +110,7 @@ def _overview(tables: Spec) -> None:
 
 def _clause(clause: Clause, lang: str) -> Iterator[str]:
     yield f"{clause.id} ({clause.strength})"
-    yield f"    function  {clause.function}"
+    yield f"    function  {clause.function or 'every call'}"
     if clause.when_text:
         yield f"    when      {clause.when_text}"
     if clause.outcome:
