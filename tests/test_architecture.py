@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,3 +90,13 @@ def test_the_simulator_knows_programs_and_traces_only() -> None:
             if module.startswith("acl_cts.") and not own and not allowed:
                 wrong.append(f"{file.relative_to(ROOT)} imports {module}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_link_of_the_package_leads_to_a_folder_that_is_kept() -> None:
+    """An empty folder is not kept by version control; a link to it breaks the wheel of a fresh clone."""
+    package = Path(__file__).resolve().parent.parent / "acl_cts"
+    links = [path for path in package.iterdir() if path.is_symlink()]
+    assert {link.name for link in links} == {"specs", "backends", "reports", "conformance", "fuzz"}
+    for link in links:
+        assert not Path(os.readlink(link)).is_absolute()
+        assert (link / "__init__.py").is_file(), link.name
