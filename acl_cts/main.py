@@ -16,7 +16,7 @@ from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError
 from acl_cts.specs.loader import SpecError
-from acl_cts.stdout import silence
+from acl_cts.stdout import OutputError, silence, unwritten
 
 COMMANDS = {
     "run": ("acl_cts.commands.run", "run", "Judge a library and write results, summary and reproducers."),
@@ -37,7 +37,8 @@ Examples:
 
 \b
 Exit codes: 0 as expected, 1 discrepancy, 2 usage, 3 the suite itself failed,
-4 incomplete, 5 expectation out of date, 130 interrupted."""
+4 incomplete, 5 reserved: an expectation is out of date (baselines come with a
+later version), 130 interrupted."""
 
 
 class Commands(click.Group):
@@ -92,8 +93,8 @@ def _guarded(args: list[str]) -> int:
         # Not cli.main(): it turns a closed pipe into exit code 1, which here means a discrepancy.
         with cli.make_context("acl-cts", args) as context:
             code = cli.invoke(context)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else ExitCode.AS_EXPECTED
+        lost = unwritten()
+        return _lost(lost) if lost else code if isinstance(code, int) else ExitCode.AS_EXPECTED
     except click.exceptions.Exit as finished:
         return finished.exit_code
     except click.ClickException as error:
@@ -103,15 +104,27 @@ def _guarded(args: list[str]) -> int:
         return _say(error, ExitCode.USAGE)
     except HarnessError as error:
         return _say(error, ExitCode.HARNESS)
+    except OutputError as error:
+        return _lost(error)
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         silence()
         return ExitCode.AS_EXPECTED
-    except Exception:
+    except Exception as error:
+        # Help pages are printed by click, which tells nothing of the stream; one more character shows whether it was it.
+        lost = unwritten("\n") if isinstance(error, OSError) else None
+        if lost:
+            return _lost(lost)
         # A fault of the suite; Python's own exit code for it, 1, would accuse the library.
         traceback.print_exc()
         return _say("internal error, please report it with the lines above", ExitCode.HARNESS)
+
+
+def _lost(error: OutputError) -> ExitCode:
+    """Tell that stdout takes nothing; what is still unwritten is dropped, or Python would fail on it once more."""
+    silence()
+    return _say(error, ExitCode.HARNESS)
 
 
 def _say(error: object, code: ExitCode) -> ExitCode:

@@ -272,6 +272,24 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, command: str, code:
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("command", ["list", "--help", "run --help", "run --backend simulator --out r -q --case @"])
+def test_a_full_disk_below_stdout_is_one_line_and_loses_no_report(tmp_path: Path, command: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "acl_cts.main", *command.replace("@", FEW[1]).split()],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert one_line(done.stderr)
+    assert "standard output: no space left on device" in done.stderr
+    assert (tmp_path / "r" / "summary.txt").exists() == command.startswith("run --backend")
+
+
 # ------------------------------------------------------------------------------------------------ other subcommands
 
 
