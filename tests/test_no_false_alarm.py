@@ -1,0 +1,132 @@
+"""No false alarm: what conforms is never accused, however it answers where the documents leave a point open.
+
+Every profile of the simulator and builds of the C core with other answers. `default`, `opposite`, the two profiles that
+something is special about and two builds of the core meet all cases. Each of the other profiles meets a quarter of
+them, each mixed build an eighth, by the digest in the case's id; together either kind meets them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from target_run import run_session
+
+from acl_cts.backends.backend import Options, Session
+from acl_cts.backends.core_backend import FOLDER, CoreBackend
+from acl_cts.backends.registry import open_backend
+from acl_cts.backends.simulator.profile import PROFILES
+from acl_cts.conformance.case import Case
+from acl_cts.conformance.case_cache import cached_cases
+from acl_cts.reports.results import RED, BackendRun, Results
+from acl_cts.specs.judgement import Verdict
+from acl_cts.specs.loader import load_spec
+from acl_cts.specs.model import Spec
+
+STALE = "stale-private"
+"""Breaks the advisory clause on an earlier owner's bytes, and nothing else."""
+
+TIGHT = "tight-resources"
+"""Has little of everything, so that refusals above the floor may be lack of resources."""
+
+WHOLE = ("default", "opposite", TIGHT, STALE)
+"""Profiles that meet all cases."""
+
+PART = tuple(name for name in PROFILES if name not in WHOLE)
+PARTS = 4
+ROWS = 8
+"""Mixed builds of the core; with the two pure ones, any two of its switches take all four combinations."""
+
+SWITCHES = tuple(re.findall(r"^#ifndef (CORE_ANSWER_\w+)$", (FOLDER / "src" / "answers.h").read_text(), re.M))
+
+
+@cache
+def tables() -> tuple[Spec, tuple[Case, ...]]:
+    """Tables and cases, once a process."""
+    spec = load_spec()
+    return spec, cached_cases(spec)
+
+
+def part(number: int, parts: int = PARTS) -> tuple[Case, ...]:
+    """The cases of one part out of `parts`."""
+    return tuple(case for case in tables()[1] if int(case.id[-8:], 16) % parts == number % parts)
+
+
+def mixed(row: int) -> tuple[str, ...]:
+    """Definitions that turn half of the core's switches: for each switch its own choice of half the rows."""
+    choices = combinations(range(ROWS), ROWS // 2)
+    return tuple(f"{switch}=1" for switch, rows in zip(SWITCHES, choices, strict=False) if row in rows)
+
+
+def judged(session: Session, cases: Sequence[Case], *, whole: bool) -> Results:
+    """The results of a run in which nothing is accused, whatever else is to be said of it."""
+    results = run_session(tables()[0], session, cases, whole)
+    (run,) = results.runs
+    assert len(run.cases) == len(cases)
+    red = [f"{case.verdict} {case.id}: {case.reason}" for case in run.cases if case.verdict in RED]
+    assert red == []
+    assert [case.id for case in run.cases if case.discrepancies or case.blocked] == []
+    assert [(note.clause, note.key, note.answers) for note in run.notes] == []
+    undeclared = [case.id for case in run.cases if case.verdict is Verdict.NOT_RUN and not case.cause.expected]
+    assert undeclared == []
+    return results
+
+
+def noted(run: BackendRun) -> set[str]:
+    """Clauses of all notes."""
+    return {note.clause for case in run.cases for note in case.notes}
+
+
+def other_verdicts(run: BackendRun) -> set[Verdict]:
+    """Verdicts besides pass and not-run."""
+    return {case.verdict for case in run.cases} - {Verdict.PASS, Verdict.NOT_RUN}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_no_case_accuses_a_profile(name: str) -> None:
+    results = judged(open_backend(f"simulator:{name}", Options()), tables()[1], whole=True)
+    (run,) = results.runs
+    assert noted(run) == ({"mbuf.get-user.stale"} if name == STALE else set())
+    assert other_verdicts(run) == ({Verdict.INCONCLUSIVE} if name == TIGHT else set())
+    # Where no large area is ever granted, a refusal of one cannot be told from a lack of resources.
+    assert results.code == (4 if name == TIGHT else 0), results.holds
+
+
+@pytest.mark.parametrize("name", PART)
+def test_no_case_of_a_part_accuses_a_profile(name: str) -> None:
+    results = judged(open_backend(f"simulator:{name}", Options()), part(PART.index(name)), whole=False)
+    assert (noted(results.runs[0]), other_verdicts(results.runs[0]), results.code) == (set(), set(), 0)
+
+
+def test_the_parts_together_are_all_cases() -> None:
+    assert len(PART) >= 2 * PARTS
+    assert {case.id for k in range(PARTS) for case in part(k)} == {case.id for case in tables()[1]}
+
+
+@pytest.mark.parametrize("defines", [(), ("ACL_CTS_CORE_ALTERNATIVE",)], ids=["default", "alternative"])
+def test_no_case_accuses_the_core(defines: tuple[str, ...]) -> None:
+    results = judged(CoreBackend(defines).open(Options()), tables()[1], whole=True)
+    assert (noted(results.runs[0]), other_verdicts(results.runs[0]), results.code) == (set(), set(), 0)
+
+
+@pytest.mark.parametrize("row", range(ROWS))
+def test_no_case_of_a_part_accuses_a_mixed_core(row: int) -> None:
+    results = judged(CoreBackend(mixed(row)).open(Options()), part(row, ROWS), whole=False)
+    assert (noted(results.runs[0]), other_verdicts(results.runs[0]), results.code) == (set(), set(), 0)
+
+
+def test_every_two_switches_of_the_core_are_told_apart() -> None:
+    rows = [{define.partition("=")[0] for define in mixed(row)} for row in range(ROWS)]
+    assert len(SWITCHES) > 30
+    for one, other in combinations(SWITCHES, 2):
+        assert any(one in row and other not in row for row in rows), (one, other)
+        assert any(other in row and one not in row for row in rows), (one, other)
+
+
+def test_every_switch_of_the_header_is_known() -> None:
+    text = Path(FOLDER, "src", "answers.h").read_text(encoding="utf-8")
+    assert len(SWITCHES) == len(set(SWITCHES)) == text.count("#ifndef CORE_ANSWER_")
