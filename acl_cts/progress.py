@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from acl_cts.conformance.events import Collected, Event, Judged, Supported
-from acl_cts.reports.results import RED, CaseResult
+from acl_cts.reports.results import RED, CaseResult, Cause
+from acl_cts.reports.words import counted
 
 SHOWN = 10
 """Failures of one backend that are shown as they fall; the summary has the rest."""
@@ -35,7 +36,7 @@ class RunProgress:
         self._console = Stderr(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
-        self._total = self._done = self._failed = 0
+        self._total = self._done = self._failed = self._late = 0
 
     def __enter__(self) -> Self:
         if self._verbosity >= 0:
@@ -71,6 +72,7 @@ class RunProgress:
         self._done += 1
         red = result.verdict in RED
         self._failed += red
+        self._late += result.cause is Cause.TIME_LIMIT
         if self._verbosity > 0 or (red and self._failed <= SHOWN):
             reason = f": {result.reason.splitlines()[0]}" if result.reason else ""
             self._say(f"{result.verdict}  {result.id}{reason}")
@@ -79,7 +81,9 @@ class RunProgress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self._done)
         elif self._total and (self._done * STEPS // self._total) != ((self._done - 1) * STEPS // self._total):
-            self._say(f"{self._backend}: {self._done} of {self._total} cases, {self._failed} failed")
+            late = f", {self._late} not judged (time limit)" if self._late else ""
+            of = f"{self._done} of {counted(self._total, 'case')}"
+            self._say(f"{self._backend}: {of}, {self._failed} failed{late}")
 
     def _say(self, line: str) -> None:
         self._console.print(line)

@@ -14,8 +14,8 @@ class OutputError(Exception):
 
 def show(text: str, *, nl: bool = True) -> None:
     """Print `text` on stdout. When its reader has gone away, whatever else is printed is lost without complaint: what
-    the command does, and its exit code, do not depend on who listens. Raises OutputError when the text was not taken for
-    another reason, as on a full disk."""
+    the command does, and its exit code, do not depend on who listens. Raises OutputError when the text was not taken
+    for another reason, as on a full disk."""
     try:
         click.echo(text, nl=nl)
     except BrokenPipeError:

@@ -9,6 +9,7 @@ from acl_cts.backends.acl.backend import AclBackend
 from acl_cts.backends.backend import Backend, BackendError, Options, Session
 from acl_cts.backends.core_backend import CoreBackend
 from acl_cts.backends.native.build import FLAVOURS
+from acl_cts.backends.near import near
 from acl_cts.backends.simulator.session import SimulatorBackend
 
 GROUP = "acl_cts.backends"
@@ -33,7 +34,7 @@ def open_backend(name: str, options: Options) -> Session:
     known = backends()
     base, _, variant = name.partition(":")
     if base not in known:
-        raise BackendError(f"no backend {base!r}; there are {', '.join(known)}")
+        raise BackendError(f"no backend {base!r}{near(base, known)}; there are {', '.join(known)}")
     if variant:
         options = _with_variant(base, variant, options)
     return known[base].open(options)
@@ -43,5 +44,5 @@ def _with_variant(base: str, variant: str, options: Options) -> Options:
     if base not in ("core", "acl"):
         return replace(options, library=variant)
     if variant not in FLAVOURS:
-        raise BackendError(f"{base}: no flavour {variant!r}; there are {', '.join(FLAVOURS)}")
+        raise BackendError(f"{base}: no flavour {variant!r}{near(variant, FLAVOURS)}; there are {', '.join(FLAVOURS)}")
     return replace(options, flavour=variant)

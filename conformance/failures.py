@@ -42,9 +42,17 @@ def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec) -> str:
 
 
 def forget(folder: Path) -> None:
-    """Remove the failure folders of an earlier run below `folder`, and nothing that is not one."""
+    """Remove the failure folders of an earlier run below `folder`, what they leave empty, and nothing else."""
     for program in [*folder.glob(f"*/{PROGRAM}"), *folder.glob(f"*/*/{PROGRAM}")]:
         shutil.rmtree(program.parent)
+        if program.parent.parent != folder:
+            tidy(program.parent.parent)
+
+
+def tidy(folder: Path) -> None:
+    """Remove `folder` when it is empty."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _header(case: Case, outcome: Outcome) -> str:

@@ -15,6 +15,19 @@ from acl_cts.specs.trace import Capability
 ROBUSTNESS = "robustness"
 """The group whose calls break preconditions; only a backend that declares itself robust meets them."""
 
+ABLE = {
+    Capability.ROBUST_HANDLES: "survive handles that are not valid (robust-handles)",
+    Capability.THREAD_SAFE: "be called from several threads at once (thread-safe)",
+    Capability.FAULT_INJECTION: "let an allocation inside the library fail on purpose (fault-injection)",
+    Capability.LIVE_COUNT: "count the objects and bytes that are alive (live-count)",
+    Capability.HOOKS: "call registered callbacks from inside its own calls (hooks)",
+    Capability.STREAMS: "create a stream (streams)",
+    Capability.DATA_ACCESS: "touch data areas (data-access)",
+    Capability.EXIT: "end its process in the middle of a program (exit)",
+    Capability.INSTRUMENTED: "watch every memory access of the library (instrumented)",
+}
+"""What a backend with the capability can do; the word behind it is the one of `acl-cts backends`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
@@ -33,7 +46,7 @@ def declared(case: Case, capabilities: frozenset[Capability]) -> Settled | None:
     for capability in sorted(needed - capabilities):
         if capability is Capability.STREAMS:
             return Settled(Verdict.NOT_RUN, "no stream: the backend cannot create one", Cause.STREAM)
-        return Settled(Verdict.NOT_RUN, f"the backend does not have {capability}", Cause.CAPABILITY)
+        return Settled(Verdict.NOT_RUN, f"the backend cannot {ABLE[capability]}", Cause.CAPABILITY)
     return None
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import acl_cts.conformance
+from acl_cts.backends.backend import HarnessError
 from acl_cts.conformance.events import Collected, Event, EventReader, Judged, Supported, Trouble
 from acl_cts.conformance.plan import Plan
 from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport
@@ -82,6 +83,7 @@ class Launch:
     keyword: str = ""
     watch: Callable[[Event], None] = lambda event: None
     interrupted: bool = False
+    _collect_only: bool = False
 
     def run(self) -> BackendRun:
         """Everything that was judged, in the order of the case list; cases without a verdict get one that says why.
@@ -89,6 +91,20 @@ class Launch:
         Ctrl-C ends it early with `interrupted` set. Raises Usage when nothing could run.
         """
         started = time.monotonic()
+        heard = self._heard()
+        return self._sum_up(heard, time.monotonic() - started)
+
+    def collect(self) -> frozenset[str]:
+        """Ids of the cases that would be judged; opens no backend. Raises Usage when there is none, HarnessError when
+        pytest broke down."""
+        self._collect_only = True
+        heard = self._heard()
+        if heard.collected is None:
+            raise HarnessError(heard.trouble or "pytest was interrupted before it told the cases")
+        return frozenset(heard.collected.cases)
+
+    def _heard(self) -> Heard:
+        """All that the test processes told."""
         folder = _workplace()
         heard = Heard()
         try:
@@ -97,7 +113,7 @@ class Launch:
             shutil.rmtree(folder, ignore_errors=True)
         if not heard.trouble and not self.interrupted:
             heard.trouble = _breakdown(codes, heard, log)
-        return self._sum_up(heard, time.monotonic() - started)
+        return heard
 
     def _follow(self, folder: Path, heard: Heard) -> tuple[list[int], str]:
         """Run all processes to their end: their exit codes, and all that they printed."""
@@ -148,6 +164,8 @@ class Launch:
         command = [sys.executable, "-m", "pytest", str(home / "test_conformance.py")]
         command += ["-c", os.devnull, "--rootdir", str(home), "-p", "no:cacheprovider", "-q", "-s", "--tb=short"]
         command += ["--acl-plan", plan.to_json()]
+        if self._collect_only:
+            command.append("--collect-only")
         if self.keyword:
             command += ["-k", self.keyword]
         return command

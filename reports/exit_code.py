@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 
 from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport, Held, Results, Support
+from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Strength, Verdict
 
 SIZED = "aclrtAllocBuf"
@@ -69,10 +70,10 @@ def final(holds: tuple[Held, ...]) -> int:
 def _of_run(run: BackendRun, filtered: bool, fail_on: frozenset[Strength]) -> Iterator[tuple[ExitCode, str]]:
     errors = sum(case.verdict is Verdict.ERROR for case in run.cases)
     if run.trouble or errors:
-        yield ExitCode.HARNESS, run.trouble or f"{errors} cases met a fault of the suite itself"
+        yield ExitCode.HARNESS, run.trouble or f"{counted(errors, 'case')} met a fault of the suite itself"
     accused = sum(counts(case, fail_on) for case in run.cases)
     if accused:
-        yield ExitCode.DISCREPANCY, f"{accused} cases do not agree with the documents"
+        yield ExitCode.DISCREPANCY, f"{counted(accused, 'case disagrees', 'cases disagree')} with the documents"
     yield from ((ExitCode.INCOMPLETE, reason) for reason in incomplete(run, filtered))
 
 
@@ -81,7 +82,7 @@ def incomplete(run: BackendRun, filtered: bool) -> Iterator[str]:
     for cause in Cause:
         number = sum(case.verdict is Verdict.NOT_RUN and case.cause is cause for case in run.cases)
         if number and not cause.expected and cause is not Cause.INTERRUPTED:
-            yield f"{number} cases not run ({cause or 'no reason given'})"
+            yield f"{counted(number, 'case')} not run ({cause or 'no reason given'})"
     selected = {function for case in run.cases for function in case.functions}
     succeeded = {function for case in run.cases for function in case.succeeded}
     for entry in run.support:

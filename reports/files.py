@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ def make_folder(folder: Path) -> None:
         os.unlink(name)
     except OSError as error:
         raise ReportError(f"{folder}: cannot write here ({error.strerror}); choose another --out") from error
+
+
+def check_files(folder: Path, names: Iterable[str]) -> None:
+    """Make sure that files called `names` can be put into `folder`. Raises ReportError."""
+    for path in (folder / name for name in names):
+        if path.is_dir():
+            raise ReportError(f"{path}: is a directory where a file will be written; remove it or choose another --out")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -55,5 +63,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ReportError(f"{path}: is not JSON but binary data") from error
     except ValueError as error:
         raise ReportError(f"{path}: is not JSON ({error})") from error

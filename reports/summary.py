@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from acl_cts.reports.clause_text import ClauseText
 from acl_cts.reports.results import BackendRun, CaseResult, Results, Support
 from acl_cts.reports.roots import Root, roots
+from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Strength, Verdict
 
 DETAILED = 3
@@ -51,14 +52,16 @@ class Summary:
             yield from self._failures(run)
         yield ""
         for held in results.holds[:6]:
-            yield _cut(f"[{held.code}] {held.reason.splitlines()[0]}")
+            yield _cut(f"[exit code {held.code}] {held.reason.splitlines()[0]}")
         if len(results.holds) > 6:
-            yield f"    and {len(results.holds) - 6} more reasons: see results.json"
-        yield f"exit code {results.code}: {MEANING[results.code]}"
+            yield f"    and {counted(len(results.holds) - 6, 'more reason')}: see results.json"
+        others = sorted({held.code for held in results.holds} - {results.code})
+        outranked = f"; outranks {' and '.join(map(str, others))}, which hold too" if others else ""
+        yield f"exit code {results.code}: {MEANING[results.code]}{outranked}"
 
     def _run(self, run: BackendRun) -> Iterator[str]:
         totals = " · ".join(f"{number} {verdict}" for verdict, number in run.totals.items() if number)
-        yield f"{run.backend}: {len(run.cases)} cases in {run.duration:.1f} s: {totals or 'none'}"
+        yield f"{run.backend}: {counted(len(run.cases), 'case')} in {run.duration:.1f} s: {totals or 'none'}"
         identity = run.identity
         if identity.get("library"):
             digest = str(identity.get("sha256", ""))[:12]
@@ -70,7 +73,7 @@ class Summary:
         notes = sum(len(case.notes) for case in run.cases) + len(run.notes)
         observed = sum(len(case.observations) for case in run.cases)
         points = len({observation.clause for case in run.cases for observation in case.observations})
-        yield f"  notes             {notes}; {observed} answers at {points} open {_plural('point', points)}"
+        yield f"  notes             {notes}; {counted(observed, 'answer')} at {counted(points, 'open point')}"
         yield from self._support(run)
         yield f"  largest area      {_size(run.granted)}"
         for reason, number in _reasons(run)[:4]:
@@ -103,7 +106,7 @@ class Summary:
         for number, root in enumerate(rest[:LISTED], len(told) + 1):
             yield _cut(f"{number}. {_title(root)}  e.g. {root.cases[0].id}")
         if len(rest) > LISTED:
-            yield f"and {len(rest) - LISTED} more root causes: see results.json"
+            yield f"and {counted(len(rest) - LISTED, 'more root cause')}: see results.json"
 
     def _detail(self, number: int, run: BackendRun, root: Root) -> Iterator[str]:
         case, headline = root.cases[0], root.headline
@@ -123,7 +126,7 @@ class Summary:
         for line in program[:PROGRAM_LINES]:
             yield _cut(f"   |  {line}")
         if len(program) > PROGRAM_LINES:
-            yield f"   |  ... {len(program) - PROGRAM_LINES} more lines"
+            yield f"   |  ... {counted(len(program) - PROGRAM_LINES, 'more line')}"
         if case.files:
             yield f"   files      {self.files(case)}"
             yield f"   reproduce  {self.command(run, case)}"
@@ -142,7 +145,7 @@ MEANING = {
 
 
 def _title(root: Root) -> str:
-    many = f"{len(root.cases)} cases" if len(root.cases) > 1 else "1 case"
+    many = counted(len(root.cases), "case")
     if root.headline is None:
         return f"{root.verdict}: {root.cases[0].reason.splitlines()[0] if root.cases[0].reason else ''} ({many})"
     return f"{root.verdict}: {root.clause} ({root.headline.strength}), {root.function}, {many}"
@@ -150,12 +153,12 @@ def _title(root: Root) -> str:
 
 def _reasons(run: BackendRun) -> list[tuple[str, int]]:
     """Why cases were not run or inconclusive, most frequent first."""
-    counted: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for case in run.cases:
         if case.verdict in (Verdict.NOT_RUN, Verdict.INCONCLUSIVE):
             reason = f"{case.verdict}: {case.reason}"
-            counted[reason] = counted.get(reason, 0) + 1
-    return sorted(counted.items(), key=lambda pair: -pair[1])
+            numbers[reason] = numbers.get(reason, 0) + 1
+    return sorted(numbers.items(), key=lambda pair: -pair[1])
 
 
 def _size(number: int) -> str:
@@ -169,10 +172,6 @@ def _from_home(path: str) -> str:
     """`path` as short as a shell takes it."""
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
-
-
-def _plural(word: str, number: int) -> str:
-    return word if number == 1 else f"{word}s"
 
 
 def _cut(line: str) -> str:

@@ -122,6 +122,7 @@ def test_a_time_limit_leaves_the_run_incomplete(acl: Run, tmp_path: Path) -> Non
     assert done.returncode == 4
     totals = stored(tmp_path)["runs"][0]["totals"]  # type: ignore[index]
     assert totals["not-run"] == sum(totals.values()) > 0
+    assert f"0 failed, {totals['not-run']} not judged (time limit)" in done.stderr
 
 
 def test_fail_on_narrows(acl: Run) -> None:
@@ -137,7 +138,13 @@ def test_fail_on_narrows(acl: Run) -> None:
         (("run", "--clause", "nothing.like.it.at.all"), "no clause"),
         (("run", "--case", "no/such/case"), "no case matches"),
         (("run", "--group", "no-such-group"), "no group"),
-        (("run", "--backend", "cor"), "cor"),
+        (("run", "--backend", "cor"), "did you mean core"),
+        (("run", "--backend", "simulator:leniant"), "did you mean lenient"),
+        (("run", "--out", ""), "--out"),
+        (("run", "--backend", "acl", "--library", "."), "is a directory"),
+        (("list", "-k", "((("), "((("),
+        (("list", "-k", "nothinglikeit"), "no case matches"),
+        (("spec", "show", "mbuff"), "did you mean mbuf"),
         (("run", "--fail-on", "everything"), "explicit"),
         (("run", "--seed", "3"), "--shuffle"),
         (("run", "-k", "(((", "--backend", "simulator"), "((("),
@@ -161,6 +168,15 @@ def test_an_unwritable_folder_is_one_line(acl: Run, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert one_line(done.stderr)
     assert "report/deeper" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["results.json", "junit.xml", "summary.txt"])
+def test_a_directory_in_the_place_of_a_report_is_found_before_the_run(acl: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "work" / "report" / name).mkdir(parents=True)
+    done = acl("run", "--backend", "simulator", "--out", "report", *FEW)
+    assert done.returncode == 2
+    assert one_line(done.stderr)
+    assert f"report/{name}: is a directory" in done.stderr
 
 
 # ------------------------------------------------------------------------------------------------- files and output
@@ -204,6 +220,14 @@ def test_another_run_forgets_the_failures_of_the_first(acl: Run, tmp_path: Path)
     assert any(failures.glob("*/program.txt"))
     assert acl("run", "--backend", "simulator", *FEW).returncode == 0
     assert [entry.name for entry in failures.iterdir()] == ["notes"]
+
+
+def test_a_clean_run_leaves_no_empty_folders(acl: Run, tmp_path: Path) -> None:
+    report = tmp_path / "work" / "acl-cts-out"
+    acl("run", "--backend", "simulator", "--backend", "odd:wrong-length", *FEW)
+    assert [entry.name for entry in (report / "failures").iterdir()] == ["odd-wrong-length"]
+    acl("run", "--backend", "simulator", *FEW)
+    assert sorted(entry.name for entry in report.iterdir()) == ["junit.xml", "results.json", "summary.txt"]
 
 
 def test_several_backends_are_told_apart(acl: Run, tmp_path: Path) -> None:
@@ -315,6 +339,26 @@ def test_list_prints_ids_one_a_line(acl: Run) -> None:
     assert lines
     assert all(line.startswith("allocator/") and " " not in line for line in lines)
     assert acl("list", "--case", lines[0]).stdout.splitlines() == lines[:1]
+
+
+def test_list_takes_the_filters_of_run(acl: Run) -> None:
+    chosen = acl("list", "-k", "state and aclrtGetBufDataLen").stdout.split()
+    assert set(acl("list", *FEW).stdout.split()) <= set(chosen)
+    assert all("/state/" in case for case in chosen)
+    assert set(chosen) < set(acl("list").stdout.split())
+
+
+def test_the_help_names_every_group_of_cases(acl: Run) -> None:
+    groups = {case.split("/")[1] for case in acl("list").stdout.split()}
+    text = acl("list", "--help").stdout.split("--group", 1)[1].split("--clause", 1)[0]
+    assert groups == set(text.split("cases:", 1)[1].replace(".", "").replace(",", " ").split())
+
+
+def test_spec_show_of_a_family(acl: Run) -> None:
+    text = acl("spec", "show", "mbuf").stdout
+    assert "reserved" in text
+    assert "aclrtSetBufUserData" in text
+    assert "aclrtAllocatorCreateDesc" not in text
 
 
 def test_spec_show(acl: Run) -> None:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from acl_cts.backends.backend import Options
+from acl_cts.backends.backend import BackendError, Options
 from acl_cts.conformance.selection import Selection
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 OWN = ("core", "simulator")
 """Backends of the suite itself: two processes may use them at once without a device in between."""
+
+GROUPS = (
+    *("simple", "pair", "limit", "null", "sweep", "state", "related", "crowd", "cycle"),
+    *("isolation", "fault", "robustness", "scenario"),
+)
+"""Groups of cases, for the help: it must not take the time of making the cases."""
 
 
 def selecting(command: Command) -> Command:
@@ -23,7 +30,13 @@ def selecting(command: Command) -> Command:
         (
             click.option("--family", "families", multiple=True, metavar="NAME", help="Only this family, as mbuf."),
             click.option("--function", "functions", multiple=True, metavar="NAME", help="Only cases that call it."),
-            click.option("--group", "groups", multiple=True, metavar="NAME", help="Only this group of cases."),
+            click.option(
+                "--group",
+                "groups",
+                multiple=True,
+                metavar="NAME",
+                help=f"Only this group of cases: {', '.join(GROUPS)}.",
+            ),
             click.option("--clause", "clauses", multiple=True, metavar="ID", help="Only cases that exercise it."),
             click.option(
                 "--case", "cases", multiple=True, metavar="GLOB", help="Only case ids that match, as 'mbuf/*'."
@@ -68,9 +81,12 @@ def take_selection(given: dict[str, Any]) -> Selection:
 
 
 def take_options(given: dict[str, Any]) -> Options:
-    """The backend options in `given`, whose entries are taken out."""
+    """The backend options in `given`, whose entries are taken out. Raises BackendError for a library that is none."""
     names = ("library", "device", "data_access", "executor", "call_timeout")
-    return Options(**{name: given.pop(name) for name in names})
+    options = Options(**{name: given.pop(name) for name in names})
+    if options.library and Path(options.library).is_dir():
+        raise BackendError(f"--library {options.library}: is a directory; give the path of the library in it")
+    return options
 
 
 def replay_command(path: str, backend: str, options: Options) -> str:

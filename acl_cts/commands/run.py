@@ -21,13 +21,13 @@ from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.consistency import inconsistent
-from acl_cts.conformance.failures import PROGRAM, forget
+from acl_cts.conformance.failures import PROGRAM, forget, tidy
 from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.plan import Plan
 from acl_cts.progress import RunProgress
 from acl_cts.reports.clause_text import ClauseText
 from acl_cts.reports.exit_code import DISCREPANCY, ExitCode, final, holding
-from acl_cts.reports.files import ReportError, make_folder, write_json, write_text
+from acl_cts.reports.files import ReportError, check_files, make_folder, write_json, write_text
 from acl_cts.reports.junit import junit
 from acl_cts.reports.results import BackendRun, CaseResult, Results, to_json
 from acl_cts.reports.summary import Summary
@@ -47,7 +47,11 @@ Examples:
 \b
 Written to DIR: results.json, junit.xml, summary.txt, and for every failure
 failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
-repro.c and trace.json."""
+repro.c and trace.json. --max-time counts from the start of the command, building
+and all backends included. Exit code 5 is reserved: see acl-cts --help."""
+
+WRITTEN = ("results.json", "junit.xml", "summary.txt")
+"""The files of a report; looked at before anything runs, or a whole run might have nowhere to go."""
 
 WORTH_TWO = 500
 """Cases from which on a second test process saves more than its start costs."""
@@ -77,7 +81,10 @@ class Request:
     "--jobs", type=click.IntRange(1), metavar="N", help="Test processes. [default: 2 for own builds, 1 for acl]"
 )
 @click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop executing after it."
+    "--max-time",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop executing then, counted from now.",
 )
 @click.option("--isolate", is_flag=True, help="Each case in a process of its own.")
 @click.option("--shuffle", is_flag=True, help="Another order; the seed is printed and stored.")
@@ -99,10 +106,13 @@ def run(**given: Any) -> int:
     spec = load_spec()
     request = _request(spec, given, options)
     ready = [_look(backend, request.plan.options) for backend in request.backends]
-    make_folder(request.out / "failures")
-    forget(request.out / "failures")
+    kept = request.out / "failures"
+    make_folder(kept)
+    check_files(request.out, WRITTEN)
+    forget(kept)
     with _ended_politely():
         results = _judge(spec, request, ready)
+    tidy(kept)
     summary = _summary(spec, request, results)
     code = _write(request, results, summary)
     if form == "json":
@@ -117,6 +127,8 @@ def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Requ
     if given["library"] and len(set(backends)) > 1:
         # One path cannot mean several backends; each would take it in its own way.
         raise click.UsageError("--library goes with one --backend only, as --backend acl; judge the others apart")
+    if not given["out"]:
+        raise click.UsageError("--out '' names no directory; leave it out for acl-cts-out")
     seed = given["seed"]
     if seed is not None and not given["shuffle"]:
         raise click.UsageError("--seed has no effect without --shuffle; add --shuffle")
@@ -207,6 +219,8 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[Backen
     with RunProgress(backend, request.verbosity) as progress:
         launch = Launch(plan, request.jobs, request.keyword, progress.watch)
         done = launch.run()
+    if folder != request.out / "failures":
+        tidy(folder)
     if done.trouble:
         click.echo(f"acl-cts: {backend}: {done.trouble}", err=True)
     return (

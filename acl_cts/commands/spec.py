@@ -12,8 +12,9 @@ from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.coverage import check
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
+from acl_cts.reports.words import counted
 from acl_cts.specs.loader import load_spec
-from acl_cts.specs.model import Clause, Spec
+from acl_cts.specs.model import Clause, Family, Spec
 from acl_cts.stdout import show
 
 LANGUAGE = click.option("--lang", default="en", show_default=True, type=click.Choice(["en", "zh"]), help="Language.")
@@ -26,17 +27,18 @@ def spec() -> None:
 
 @spec.command(
     "show",
-    short_help="Print what the tables say of a function or clause.",
+    short_help="Print what the tables say of a family, function or clause.",
     epilog="""\b
 Examples:
   acl-cts spec show                        every function
+  acl-cts spec show mbuf                   one family and its functions
   acl-cts spec show aclrtSetBufUserData    its clauses
   acl-cts spec show mbuf.alloc.limit --lang zh""",
 )
 @click.argument("name", required=False)
 @LANGUAGE
 def show_command(name: str | None, lang: str) -> None:
-    """Print what the tables say of a FUNCTION or CLAUSE; without a name, which functions there are."""
+    """Print what the tables say of a family, function or clause; without a NAME, which functions there are."""
     tables = load_spec()
     if name is None:
         _overview(tables)
@@ -44,11 +46,14 @@ def show_command(name: str | None, lang: str) -> None:
     if name in tables.clauses:
         show("\n".join(_clause(tables.clauses[name], lang)))
         return
+    if name in tables.families:
+        show("\n".join(_family(tables, tables.families[name], lang)))
+        return
     found = [clause for clause in tables.clauses.values() if clause.function == name]
     if not found and name not in tables.interface.functions:
-        known = [*tables.interface.functions, *tables.clauses]
+        known = [*tables.families, *tables.interface.functions, *tables.clauses]
         hint = suggestion(name, known) or "; see `acl-cts spec show`"
-        raise SelectionError(f"no function or clause is called {name!r}{hint}")
+        raise SelectionError(f"no family, function or clause is called {name!r}{hint}")
     show("\n\n".join("\n".join(_clause(clause, lang)) for clause in found) or f"{name}: no clause")
 
 
@@ -69,7 +74,7 @@ def check_command() -> int:
         show(str(problem))
     if problems:
         click.echo(
-            f"acl-cts: {len(problems)} {'problem' if len(problems) == 1 else 'problems'} in the tables or their cases",
+            f"acl-cts: {counted(len(problems), 'problem')} in the tables or their cases",
             err=True,
         )
         return ExitCode.USAGE
@@ -103,9 +108,21 @@ def docs_defects(lang: str) -> None:
 def _overview(tables: Spec) -> None:
     for family in tables.families.values():
         show(f"{family.name} ({family.status})")
-        for function in family.functions:
-            number = sum(clause.function == function for clause in tables.clauses.values())
-            show(f"  {function:<48} {number} clauses")
+        for line in _functions(tables, family):
+            show(line)
+
+
+def _family(tables: Spec, family: Family, lang: str) -> Iterator[str]:
+    yield f"{family.name}: {family.title_zh if lang == 'zh' else family.title_en}"
+    yield f"    status    {family.status}"
+    yield "    functions"
+    yield from (f"    {line}" for line in _functions(tables, family))
+
+
+def _functions(tables: Spec, family: Family) -> Iterator[str]:
+    for function in family.functions:
+        number = sum(clause.function == function for clause in tables.clauses.values())
+        yield f"  {function:<48} {counted(number, 'clause')}"
 
 
 def _clause(clause: Clause, lang: str) -> Iterator[str]:

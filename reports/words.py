@@ -1,0 +1,8 @@
+"""Words for people: nouns with their number."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 case`, `2 cases`; `plural` for nouns that do not just take an s."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
