@@ -32,7 +32,7 @@ Examples:
   acl-cts run                                      judge the built-in core and simulator
   acl-cts run --backend acl --library libascendcl.so --out report
   acl-cts list --function aclrtSetBufUserData
-  acl-cts replay report/failures/CASE/program.txt --backend core
+  acl-cts replay report                            every failure of a run again
   acl-cts spec show aclrtAllocBuf
 
 \b
@@ -112,7 +112,7 @@ def _guarded(args: list[str]) -> int:
         silence()
         return ExitCode.AS_EXPECTED
     except Exception as error:
-        # Help pages are printed by click, which tells nothing of the stream; one more character shows whether it was it.
+        # Help pages are printed by click, which does not name the stream; one more character shows whether it was it.
         lost = unwritten("\n") if isinstance(error, OSError) else None
         if lost:
             return _lost(lost)

@@ -1,4 +1,4 @@
-"""What is kept of a failure: the program, a standalone C reproducer and the trace, in one folder."""
+"""What is kept of a failure: program, standalone C reproducer, trace, and who executed it, in one folder."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from pathlib import Path
 
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.runner import Outcome
+from acl_cts.conformance.setting import Setting, setting_to_json
 from acl_cts.reports.files import make_folder, write_json, write_text
 from acl_cts.specs.model import Spec
+from acl_cts.specs.program import steps
 from acl_cts.specs.program_source import to_c
-from acl_cts.specs.program_text import format_program
+from acl_cts.specs.program_text import format_line, format_program
+from acl_cts.specs.trace import End
 from acl_cts.specs.trace_json import trace_to_json
 
 PROGRAM = "program.txt"
 REPRODUCER = "repro.c"
 TRACE = "trace.json"
+SETTING = "run.json"
 LONGEST = 180
 """Bytes of a folder's name; longer ids are cut in front of the digest that ends them."""
 
@@ -27,13 +31,14 @@ def folder_name(case: str) -> str:
     return name if len(name) <= LONGEST else f"{stem[: LONGEST - len(digest) - 1]}{tilde}{digest}"
 
 
-def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec) -> str:
+def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec, setting: Setting) -> str:
     """Write what is known of a failing case below `folder`; the name of its own folder there. Raises ReportError."""
     name = folder_name(case.id)
     place = folder / name
     make_folder(place)
     write_text(place / PROGRAM, format_program(case.program))
-    write_text(place / REPRODUCER, _header(case, outcome) + to_c(case.program, spec.interface))
+    write_text(place / REPRODUCER, _header(case, outcome, setting) + _reproducer(case, outcome, spec))
+    write_json(place / SETTING, setting_to_json(setting))
     if outcome.trace is not None:
         write_json(place / TRACE, trace_to_json(outcome.trace))
     for number, executed in enumerate(outcome.history, 1):
@@ -55,9 +60,26 @@ def tidy(folder: Path) -> None:
         folder.rmdir()
 
 
-def _header(case: Case, outcome: Outcome) -> str:
+def _reproducer(case: Case, outcome: Outcome, spec: Spec) -> str:
+    """The C file; it says what was expected at its end, or at once when it is not going to reach its end."""
+    statements = steps(case.program)
+    told = []
+    for finding in outcome.result.discrepancies[:3]:
+        place = f", {format_line(statements[finding.step])}" if 0 <= finding.step < len(statements) else ""
+        told.append(
+            f"expected at step {finding.step}{place}: {finding.expected}; seen by the suite: {finding.observed}"
+        )
+    if not told:
+        told = [f"expected: every call returns; seen by the suite: {outcome.result.verdict}: {outcome.result.reason}"]
+    ends = outcome.trace is None or outcome.trace.ending.kind is End.COMPLETED
+    if ends:
+        return to_c(case.program, spec.interface, closing=told)
+    return to_c(case.program, spec.interface, opening=told)
+
+
+def _header(case: Case, outcome: Outcome, setting: Setting) -> str:
     result = outcome.result
-    lines = [f"case: {case.id}", f"verdict: {result.verdict}"]
+    lines = [f"case: {case.id}", f"verdict: {result.verdict}", f"executed by: {setting}"]
     for finding in result.discrepancies[:3]:
         lines += [
             f"clause: {finding.clause} ({finding.strength})",

@@ -22,6 +22,7 @@ from acl_cts.conformance.generator import case_list_hash
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
+from acl_cts.conformance.setting import setting_of
 from acl_cts.conformance.share import share, weight
 from acl_cts.reports.files import ReportError
 from acl_cts.reports.results import RED, CaseResult
@@ -168,7 +169,7 @@ class Bench:
             outcome = runner.judge(case)
             result = outcome.result
             if self.plan.failures and result.verdict in RED and outcome.trace is not None:
-                result = replace(result, files=self._keep(case, outcome, runner.spec))
+                result = replace(result, files=self._keep(backend, case, outcome))
             self.send(Judged(backend, result))
             yield result
 
@@ -202,9 +203,11 @@ class Bench:
             self._runners[backend] = runner
         return self._runners[backend]
 
-    def _keep(self, case: Case, outcome: Outcome, spec: Spec) -> str:
+    def _keep(self, backend: str, case: Case, outcome: Outcome) -> str:
+        runner = self._runner(backend)
+        setting = setting_of(backend, runner.session.identity, self.plan.options)
         try:
-            return keep(Path(self.plan.failures), outcome.executed or case, outcome, spec)
+            return keep(Path(self.plan.failures), outcome.executed or case, outcome, runner.spec, setting)
         except ReportError as error:
             self.give_up(error, usage=False)
 

@@ -58,13 +58,21 @@ from acl_cts.specs.source_plan import (
 )
 
 
-def to_c(program: Program, interface: Interface, comment: str = "") -> str:
-    """`program` as one C11 file for `cc repro.c -o repro -ldl; ./repro libascendcl.so`.
+def to_c(
+    program: Program,
+    interface: Interface,
+    comment: str = "",
+    *,
+    opening: Sequence[str] = (),
+    closing: Sequence[str] = (),
+) -> str:
+    """`program` as one C11 file for `cc repro.c -o repro -ldl; ./repro ./libascendcl.so`.
 
-    `comment` goes to the top. Raises ProgramError when a call does not fit `interface`, or for parallel blocks.
+    `comment` goes to the top. It prints the lines of `opening` before its first call, those of `closing` after its
+    last. Raises ProgramError when a call does not fit `interface`, or for parallel blocks.
     """
     plan = make_plan(program, interface)
-    return _Writer(plan).file(comment)
+    return _Writer(plan).file(comment, opening, closing)
 
 
 class _Writer:
@@ -87,7 +95,7 @@ class _Writer:
 
     # ------------------------------------------------------------------------------------------------ the whole file
 
-    def file(self, comment: str) -> str:
+    def file(self, comment: str, opening: Sequence[str], closing: Sequence[str]) -> str:
         for statement in self.plan.program.body:
             self.statement(statement)
         if self.plan.program.cleanup:
@@ -97,6 +105,7 @@ class _Writer:
         steps = "\n".join([*self.variables(), *self.lines])
         own = "\n".join([*self.functions(), *self.callbacks()])
         main = MAIN.replace("@LOAD@", "\n".join(self.loads())).replace("@STEPS@", steps)
+        main = main.replace("@OPENING@", _said(opening)).replace("@CLOSING@", _said(closing))
         pieces = "\n\n".join(needed(PIECES, own + main))
         types = self.types(own + main + pieces)
         return "\n".join([_comment(comment), HEAD, *types, "", pieces, "", own, main])
@@ -515,6 +524,17 @@ def _callback_typedef(kind: CallbackType) -> str:
     return f"typedef {_declare(kind.returns, f'(*{kind.ctype})')}({params});"
 
 
+def _said(told: Sequence[str]) -> str:
+    """Statements that print the lines in `told`."""
+    return "".join(f'    say("%s\\n", {_quoted(line)});\n' for line in told)
+
+
+def _quoted(text: str) -> str:
+    """`text` as a C string of one line; a question mark must not begin a trigraph."""
+    shown = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    return '"' + re.sub(r'([\\"?])', r"\\\1", shown) + '"'
+
+
 def _comment(comment: str) -> str:
     """The comment at the top; nothing in it can end it early."""
     safe = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", comment)
@@ -523,7 +543,8 @@ def _comment(comment: str) -> str:
     lines += [
         f"Standalone form of a program of acl-cts (program format {FORMAT}). Build and run:",
         "    cc -std=c11 repro.c -o repro -ldl",
-        "    ./repro path/to/libascendcl.so [device]",
+        "    ./repro ./libascendcl.so [device]",
+        "The path needs a slash: a bare name is looked for where the system keeps its libraries, not here.",
         "Each line says what was called, what it returned and what it wrote; the last line names a call that crashed.",
     ]
     return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"

@@ -55,11 +55,11 @@ int main(int argc, char **argv)
     }
 @LOAD@
     const int device = argc > 2 ? atoi(argv[2]) : 0;
-    enter(device);
+@OPENING@    enter(device);
     run();
     leave(device);
     say("completed\\n");
-    return 0;
+@CLOSING@    return 0;
 }
 """
 

@@ -16,6 +16,7 @@ import third_party
 
 import acl_cts.conformance
 import acl_cts.reports
+from acl_cts.backends.core_backend import build_core
 
 LENGTH = ("--group", "state", "--function", "aclrtGetBufDataLen")
 """A selection of some size that the wrong lengths of the odd backend touch."""
@@ -192,7 +193,7 @@ def test_a_run_writes_its_reports_and_a_failure_can_be_replayed(acl: Run, tmp_pa
     assert suite is not None
     assert int(suite.attrib["failures"]) == len(failed) > 0
     folder = report / failed[0]["files"]
-    assert {file.name for file in folder.iterdir()} == {"program.txt", "repro.c", "trace.json"}
+    assert {file.name for file in folder.iterdir()} == {"program.txt", "repro.c", "trace.json", "run.json"}
 
     command = next(line.split("reproduce", 1)[1].split() for line in done.stdout.splitlines() if "reproduce" in line)
     again = acl(*[word.strip("'") for word in command[1:]])
@@ -201,16 +202,45 @@ def test_a_run_writes_its_reports_and_a_failure_can_be_replayed(acl: Run, tmp_pa
     judged = acl("replay", f"{folder}/trace.json", "--format", "json", "--backend", "odd:nowhere")
     assert judged.returncode == 1
     assert json.loads(judged.stdout)["discrepancies"] == failed[0]["discrepancies"]
-    assert acl("replay", f"{folder}", "--backend", "simulator").returncode == 0
+    assert json.loads(judged.stdout)["executed_by"] == {"backend": "odd:wrong-length", "library": ""}
+
+    whole = acl("replay", "report")
+    assert whole.returncode == 1
+    assert whole.stdout.count("verdict: fail") == len(failed)
+    assert whole.stdout.startswith("executed by odd:wrong-length\n")
+    elsewhere = acl("replay", f"{folder}", "--backend", "simulator")
+    assert elsewhere.returncode == 0
+    assert "executed by simulator; the failure was found on odd:wrong-length" in elsewhere.stdout
 
 
-def test_the_reproducer_compiles(acl: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "told"), [(b"", "no statement in it"), (b"\x7fELF\xff\xfe", "binary data"), (None, "holds no failure")]
+)
+def test_what_cannot_be_replayed_is_one_line(acl: Run, tmp_path: Path, content: bytes | None, told: str) -> None:
+    path = tmp_path / "work" / "thing"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    done = acl("replay", "thing")
+    assert done.returncode == 2
+    assert one_line(done.stderr)
+    assert told in done.stderr
+    assert "codec" not in done.stderr
+
+
+def test_the_reproducer_compiles_and_says_what_was_expected(acl: Run, tmp_path: Path) -> None:
     acl("run", "--backend", "odd:wrong-length", *FEW)
     source = next((tmp_path / "work" / "acl-cts-out" / "failures").glob("*/repro.c"))
-    done = subprocess.run(
-        ["gcc", "-std=gnu11", "-Wall", "-fsyntax-only", str(source)], capture_output=True, text=True, check=False
-    )
+    binary = tmp_path / "repro"
+    command = ["gcc", "-std=gnu11", "-Wall", "-Werror", str(source), "-o", str(binary), "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    again = subprocess.run([str(binary), str(build_core())], capture_output=True, text=True, check=True)
+    last = again.stdout.splitlines()[-1]
+    assert last.startswith("expected at step ")
+    assert "aclrtGetBufDataLen(buf=" in last
+    assert "; seen by the suite: " in last
 
 
 def test_another_run_forgets_the_failures_of_the_first(acl: Run, tmp_path: Path) -> None:

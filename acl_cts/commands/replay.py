@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from acl_cts.backends.backend import Session
+from acl_cts.backends.backend import Options, Session
 from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import take_options, targeting
-from acl_cts.conformance.failures import PROGRAM, TRACE
+from acl_cts.conformance.failures import PROGRAM, SETTING, TRACE
+from acl_cts.conformance.setting import Setting, setting_from_json, setting_of
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import RED, CaseResult, case_to_json
@@ -31,6 +34,7 @@ from acl_cts.stdout import show
 
 EPILOG = """\b
 Examples:
+  acl-cts replay acl-cts-out                    every failure, on the library that failed
   acl-cts replay acl-cts-out/failures/CASE/program.txt --backend core
   acl-cts replay acl-cts-out/failures/CASE --backend acl --library PATH
   acl-cts replay acl-cts-out/failures/CASE/trace.json     judge again, execute nothing
@@ -42,49 +46,121 @@ Exit codes: 0 every program as expected, 1 a discrepancy, 2 bad input,
 
 @dataclass(frozen=True, slots=True)
 class Replayable:
-    """A program to execute, after those in `before` and in the same process; or, with `trace`, to judge only."""
+    """A program to execute, after those in `before` and in the same process; or, with `trace`, to judge only.
+
+    `setting`: how the suite executed it when it failed; None when nothing tells.
+    """
 
     path: Path
     program: Program
     before: tuple[Program, ...] = ()
     trace: Trace | None = None
+    setting: Setting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Its trace, and what gave it: `by` is None for a stored trace of which nothing tells."""
+
+    thing: Replayable
+    trace: Trace
+    by: Setting | None
 
 
 @click.command("replay", epilog=EPILOG)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--backend", default="core", show_default=True, metavar="NAME", help="Backend that executes.")
+@click.option(
+    "--backend", metavar="NAME", help="Backend that executes. [default: the one that the failure was found on, or core]"
+)
 @targeting
 @click.option("--format", "form", default="text", type=click.Choice(["text", "json"]), help="Form of the output.")
-def replay(paths: tuple[Path, ...], backend: str, form: str, **given: Any) -> int:
+@click.pass_context
+def replay(context: click.Context, /, paths: tuple[Path, ...], backend: str | None, form: str, **given: Any) -> int:
     """Execute programs again and judge them; print every call with its answer.
 
-    A PATH is a program file, a failure folder (the program in it, after the programs that it needs before it), or a
-    stored trace.json beside its program.txt, which is judged without executing anything.
+    A PATH is a program file, a failure folder (the program in it, after the programs that it needs before it), a report
+    folder with all its failures, or a stored trace.json beside its program.txt, which is judged without executing
+    anything.
     """
     spec = load_spec()
+    typed = {name for name in given if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     options = take_options(given)
-    things = [_read(path) for path in paths]
-    if all(thing.trace for thing in things):
-        return _show(spec, ((thing, thing.trace) for thing in things if thing.trace), form)
-    with open_backend(backend, options) as session:
-        if form == "text":
-            library = session.identity.library
-            show(f"executed by {backend}" + (f": {library}" if library else ""))
-        return _show(spec, ((thing, thing.trace or _execute(session, thing)) for thing in things), form)
+    things = [_read(place) for path in paths for place in _places(path)]
+    with ExitStack() as stack:
+        bench = _Bench(stack, backend, options, frozenset(typed))
+        return _show(spec, map(bench.replayed, things), form)
+
+
+@dataclass(slots=True)
+class _Bench:
+    """Opens the sessions that are needed, each once. `typed`: the options that stood on the command line."""
+
+    stack: ExitStack
+    backend: str | None
+    options: Options
+    typed: frozenset[str]
+    _sessions: dict[tuple[str, Options], Session] = field(default_factory=dict)
+
+    def replayed(self, thing: Replayable) -> Replayed:
+        """Its trace: the stored one, or that of a new execution."""
+        if thing.trace is not None:
+            return Replayed(thing, thing.trace, thing.setting)
+        backend, options = self._way(thing)
+        session = self._sessions.get((backend, options))
+        if session is None:
+            session = self._sessions[backend, options] = self.stack.enter_context(open_backend(backend, options))
+        return Replayed(thing, _execute(session, thing), setting_of(backend, session.identity, options))
+
+    def _way(self, thing: Replayable) -> tuple[str, Options]:
+        """As it was executed when it failed, unless the command line says otherwise."""
+        if self.backend is not None or thing.setting is None:
+            return self.backend or "core", self.options
+        asked = {name: getattr(self.options, name) for name in self.typed}
+        return thing.setting.backend, dataclasses.replace(thing.setting.options, **asked)
+
+
+def _places(path: Path) -> list[Path]:
+    """`path`, or the failure folders in it when it is a report. Raises ReportError when it is a folder without any."""
+    if not path.is_dir() or (path / PROGRAM).exists():
+        return [path]
+    kept = path / "failures" if (path / "failures").is_dir() else path
+    found = sorted(file.parent for depth in ("*", "*/*") for file in kept.glob(f"{depth}/{PROGRAM}"))
+    if not found:
+        raise ReportError(f"{path}: holds no failure; replay takes a {PROGRAM}, a failure folder or a report with some")
+    return found
 
 
 def _read(path: Path) -> Replayable:
     """What `path` names. Raises ReportError."""
     if path.is_dir():
         before = tuple(_program(file) for file in sorted(path.glob("before-*.txt")))
-        return Replayable(path, _program(path / PROGRAM), before)
+        return Replayable(path, _main(path / PROGRAM), before, setting=_setting(path))
     if path.suffix == ".json":
         try:
             trace = trace_from_json(read_json(path))
         except ValueError as error:
             raise ReportError(f"{path}: is not a stored trace ({error}); replay takes {PROGRAM} and {TRACE}") from error
-        return Replayable(path, _program(path.with_name(PROGRAM)), trace=trace)
-    return Replayable(path, _program(path))
+        return Replayable(path, _main(path.with_name(PROGRAM)), trace=trace, setting=_setting(path.parent))
+    return Replayable(path, _main(path), setting=_setting(path.parent) if path.name == PROGRAM else None)
+
+
+def _setting(folder: Path) -> Setting | None:
+    """What the failure folder `folder` says of its execution."""
+    file = folder / SETTING
+    if not file.exists():
+        return None
+    try:
+        return setting_from_json(read_json(file))
+    except (KeyError, TypeError) as error:
+        raise ReportError(f"{file}: does not tell how a failure was executed; remove it or run again") from error
+
+
+def _main(path: Path) -> Program:
+    """The program in `path`, which must do something."""
+    program = _program(path)
+    if not steps(program):
+        raise ReportError(f"{path}: no statement in it; replay takes a {PROGRAM} or a failure folder")
+    return program
 
 
 def _program(path: Path) -> Program:
@@ -92,6 +168,8 @@ def _program(path: Path) -> Program:
         return parse_program(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ReportError(f"{path}: is not a program but binary data; a library is named by --library") from error
     except ValueError as error:
         raise ReportError(f"{path}: is not a program ({error})") from error
 
@@ -104,17 +182,32 @@ def _execute(session: Session, thing: Replayable) -> Trace:
     return session.run(thing.program)
 
 
-def _show(spec: Spec, traced: Iterator[tuple[Replayable, Trace]], form: str) -> int:
+def _show(spec: Spec, replays: Iterable[Replayed], form: str) -> int:
     codes = []
-    for thing, trace in traced:
-        judgement = judge(spec, thing.program, trace)
+    told = ""
+    for replayed in replays:
+        thing = replayed.thing
+        judgement = judge(spec, thing.program, replayed.trace)
         if form == "json":
-            show(json.dumps(_plain(thing, judgement), ensure_ascii=False))
+            show(json.dumps(_plain(replayed, judgement), ensure_ascii=False))
         else:
-            show("\n".join(_lines(spec, thing, trace, judgement)))
+            if (origin := _origin(replayed)) != told:
+                show(origin)
+            told = origin
+            show("\n".join(_lines(spec, thing, replayed.trace, judgement)))
         codes.append(_code(judgement))
     order = (ExitCode.HARNESS, ExitCode.DISCREPANCY, ExitCode.INCOMPLETE, ExitCode.AS_EXPECTED)
     return min(codes, key=order.index)
+
+
+def _origin(replayed: Replayed) -> str:
+    """Who executed it, and who did when it failed if that was another."""
+    thing, by = replayed.thing, replayed.by
+    if thing.trace is not None:
+        return f"stored trace, executed by {by}" if by else "stored trace"
+    was = thing.setting
+    differs = was is not None and by is not None and (was.backend, was.library) != (by.backend, by.library)
+    return f"executed by {by}" + (f"; the failure was found on {was}" if differs else "")
 
 
 def _code(judgement: Judgement) -> ExitCode:
@@ -125,13 +218,19 @@ def _code(judgement: Judgement) -> ExitCode:
     return ExitCode.AS_EXPECTED if judgement.verdict is Verdict.PASS else ExitCode.INCOMPLETE
 
 
-def _plain(thing: Replayable, judgement: Judgement) -> dict[str, Any]:
+def _plain(replayed: Replayed, judgement: Judgement) -> dict[str, Any]:
+    thing = replayed.thing
     shared = {f.name for f in dataclasses.fields(CaseResult)} & {f.name for f in dataclasses.fields(Judgement)}
     values = {name: getattr(judgement, name) for name in shared} | {
         "held": tuple(sorted(judgement.held)),
         "succeeded": tuple(sorted(judgement.succeeded)),
     }
-    return case_to_json(CaseResult(id=str(thing.path), attempts=0 if thing.trace else 1, **values))
+    result = case_to_json(CaseResult(id=str(thing.path), attempts=0 if thing.trace else 1, **values))
+    return result | {"executed_by": _named(replayed.by), "found_on": _named(thing.setting)}
+
+
+def _named(setting: Setting | None) -> dict[str, str] | None:
+    return {"backend": setting.backend, "library": setting.library} if setting else None
 
 
 def _lines(spec: Spec, thing: Replayable, trace: Trace, judgement: Judgement) -> Iterator[str]:

@@ -47,7 +47,7 @@ Examples:
 \b
 Written to DIR: results.json, junit.xml, summary.txt, and for every failure
 failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
-repro.c and trace.json. --max-time counts from the start of the command, building
+repro.c, trace.json and run.json. --max-time counts from the start of the command, building
 and all backends included. Exit code 5 is reserved: see acl-cts --help."""
 
 WRITTEN = ("results.json", "junit.xml", "summary.txt")
