@@ -10,6 +10,7 @@ from acl_cts.backends.backend import Backend, BackendError, Options, Session
 from acl_cts.backends.core_backend import CoreBackend
 from acl_cts.backends.native.build import FLAVOURS
 from acl_cts.backends.near import near
+from acl_cts.backends.simulator.profile import PROFILES
 from acl_cts.backends.simulator.session import SimulatorBackend
 
 GROUP = "acl_cts.backends"
@@ -41,6 +42,8 @@ def open_backend(name: str, options: Options) -> Session:
 
 
 def _with_variant(base: str, variant: str, options: Options) -> Options:
+    if base == "simulator" and (hint := near(variant, PROFILES)) and variant not in PROFILES:
+        raise BackendError(f"simulator: there is no profile '{variant}'{hint}; there are {', '.join(PROFILES)}")
     if base not in ("core", "acl"):
         return replace(options, library=variant)
     if variant not in FLAVOURS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Self
 
 from acl_cts.backends.backend import BackendError, HarnessError, Identity, Options
-from acl_cts.backends.near import near
 from acl_cts.backends.simulator.builtin import install
 from acl_cts.backends.simulator.execution import execute
 from acl_cts.backends.simulator.process import Process
@@ -112,7 +111,5 @@ class SimulatorBackend:
         name = options.library or "default"
         profile = PROFILES.get(name)
         if profile is None:
-            raise BackendError(
-                f"simulator: there is no profile '{name}'{near(name, PROFILES)}; choose one of {', '.join(PROFILES)}"
-            )
+            raise BackendError(f"simulator: there is no profile '{name}'; choose one of {', '.join(PROFILES)}")
         return SimulatorSession(name, profile)
