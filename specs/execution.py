@@ -167,17 +167,16 @@ class Execution:
         if broken:
             certain = all(isinstance(a, Obj) and self._certainly_bad(a) for a in broken)
             return Judged(Outcome.UNDEFINED, (), certain)
-        truths = [(rule, rule.applies(frame)) for rule in rules.errors]
-        wrong = [rule for rule, truth in truths if truth is True]
-        uncertain = [rule for rule, truth in truths if truth is UNKNOWN]
+        errors = [(rule, truth) for rule in rules.errors if (truth := rule.applies(frame)) is not False]
+        wrong = tuple(rule for rule, truth in errors if truth is True) if errors else ()
         if wrong:
-            return Judged(Outcome.ERROR, tuple(wrong))
-        points = [(rule, rule.applies(frame)) for rule in rules.opens]
-        opens = [rule for rule, truth in points if truth is True]
-        uncertain = [*(rule for rule, truth in points if truth is UNKNOWN), *uncertain]
-        if opens or uncertain:
-            return Judged(Outcome.OPEN, (*opens, *uncertain))
-        return Judged(Outcome.SUCCESS, tuple(rule for rule in rules.successes if rule.applies(frame) is True))
+            return Judged(Outcome.ERROR, wrong)
+        points = [(rule, truth) for rule in rules.opens if (truth := rule.applies(frame)) is not False]
+        if points or errors:
+            certain = [rule for rule, truth in points if truth is True]
+            uncertain = [rule for rule, truth in (*points, *errors) if truth is UNKNOWN]
+            return Judged(Outcome.OPEN, (*certain, *uncertain))
+        return Judged(Outcome.SUCCESS, tuple([rule for rule in rules.successes if rule.applies(frame) is True]))
 
     def handles(self, rules: FunctionRules, frame: Frame) -> list[Obj]:
         """The objects given as input handles."""
@@ -185,9 +184,8 @@ class Execution:
 
     def _given(self, rules: FunctionRules, frame: Frame) -> list[tuple[str, Any]]:
         """What is given as input handles that are not NULL, each with the kind that is asked for."""
-        params = rules.function.signature.params
-        values = ((p.handle, frame.args[p.name]) for p in params if p.kind is Kind.HANDLE and not p.out)
-        return [(kind, value) for kind, value in values if value is not None]
+        args = frame.args
+        return [(kind, args[name]) for name, kind in rules.inputs if args[name] is not None]
 
     def _certainly_bad(self, item: Obj) -> bool:
         """Whether a freed handle, or one of another kind, is so for certain and its value was not handed out again."""

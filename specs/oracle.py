@@ -203,7 +203,7 @@ class _Judge:
         frame.outs = {name: normalise(value, self.trace.pointers) for name, value in record.outs}
         frame.hits = len(record.hits)
         frame.ret = normalise(record.ret, self.trace.pointers)
-        failed = frame.ret is None if rules.function.signature.returns is Kind.HANDLE else frame.ret != 0
+        failed = frame.ret is None if rules.by_handle else frame.ret != 0
         self.called.append(_Called(record.function, failed, record.fault_fired))
         self.ledger.fault_fired |= record.fault_fired
         if self.watch is not None:
@@ -292,16 +292,13 @@ class _Judge:
         if len(self.ledger.discrepancies) > found:
             self._taint(self.ledger.discrepancies[-1].clause, made)
         objects.extend(item for item in made if item not in objects)
-        for until in (self._until(record.step),):
-            if until is not None:
-                self._repeat_of(until, bound, counters, record)
-        granted = frame.args[rules.function.takes.size] if rules.function.takes and rules.function.takes.size else 0
-        if isinstance(granted, int):
-            self.ledger.granted = max(self.ledger.granted, granted)
-
-    def _until(self, step: int) -> UntilSame | None:
-        before = self.run_of.statements[step - 1] if step else None
-        return before if isinstance(before, UntilSame) else None
+        before = self.run_of.statements[record.step - 1]
+        if isinstance(before, UntilSame):
+            self._repeat_of(before, bound, counters, record)
+        takes = rules.function.takes
+        granted = frame.args[takes.size] if takes and takes.size else 0
+        if isinstance(granted, int) and granted > self.ledger.granted:
+            self.ledger.granted = granted
 
     def _repeat_of(self, until: UntilSame, bound: Binding, counters: dict[str, int], record: CallRecord) -> None:
         """An attempt of a `until` block: bind `name[k]`, and `found` when the handle has come again."""
@@ -355,7 +352,7 @@ class _Judge:
 
     def _posts(self, record: CallRecord, rules: FunctionRules, frame: Frame, objects: list[Obj], outcome: str) -> None:
         for rule in rules.after[outcome]:
-            if rule.applies(frame) is not True:
+            if rule.when is not None and rule.when(frame) is not True:
                 continue
             truth = rule.ensures(frame) if rule.ensures else UNKNOWN
             if truth is True:
@@ -446,6 +443,8 @@ class _Judge:
 
     def _spread(self, objects: list[Obj]) -> None:
         """What takes part in a call with a tainted object is tainted too."""
+        if not self.ledger.discrepancies:
+            return
         if len(objects) > 1 or (objects and self.machine.region_of(objects[0]) is not None):
             root = next((item.taint for item in self._with_regions(objects) if item.taint), "")
             if root:

@@ -10,6 +10,7 @@ from typing import Any
 from acl_cts.specs import expressions as ex
 from acl_cts.specs.evaluate import Term, compile_effect, guard, lenient
 from acl_cts.specs.frame import Frame
+from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Clause, Function, Spec
 from acl_cts.specs.values import Obj
 
@@ -32,7 +33,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionRules:
-    """The rules of one function, by what they decide; `after`: postconditions by the outcome that they follow."""
+    """The rules of one function, by what they decide; `after`: postconditions by the outcome that they
+    follow; `inputs`: name and kind of the parameters that take a handle; `by_handle`: success is a handle, not NULL."""
 
     function: Function
     errors: tuple[Rule, ...]
@@ -43,6 +45,8 @@ class FunctionRules:
     keeps: tuple[Rule, ...]
     effect: Callable[[Frame], None]
     aliases: tuple[tuple[str, str, Term], ...]
+    inputs: tuple[tuple[str, str], ...]
+    by_handle: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +100,8 @@ def _function(function: Function) -> FunctionRules:
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
         tuple((name, function.signature.param(name).handle, lenient(tree)) for name, tree in function.aliases.items()),
+        tuple((p.name, p.handle) for p in function.signature.params if p.kind is Kind.HANDLE and not p.out),
+        function.signature.returns is Kind.HANDLE,
     )
 
 
