@@ -173,9 +173,9 @@ class Execution:
             return Judged(Outcome.ERROR, wrong)
         points = [(rule, truth) for rule in rules.opens if (truth := rule.applies(frame)) is not False]
         if points or errors:
-            certain = [rule for rule, truth in points if truth is True]
+            sure = [rule for rule, truth in points if truth is True]
             uncertain = [rule for rule, truth in (*points, *errors) if truth is UNKNOWN]
-            return Judged(Outcome.OPEN, (*certain, *uncertain))
+            return Judged(Outcome.OPEN, (*sure, *uncertain))
         return Judged(Outcome.SUCCESS, tuple([rule for rule in rules.successes if rule.applies(frame) is True]))
 
     def handles(self, rules: FunctionRules, frame: Frame) -> list[Obj]:
