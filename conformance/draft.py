@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acl_cts.specs import expressions as ex
 from acl_cts.specs.interface import Kind, Param
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.program import (
@@ -107,6 +108,14 @@ def handle_params(function: Function, kind: str) -> list[Param]:
 def kinds_of(function: Function) -> list[str]:
     """Kinds of handles that `function` takes, in order."""
     return list(dict.fromkeys(p.handle for p in function.signature.params if p.kind is Kind.HANDLE and not p.out))
+
+
+def ends(function: Function, kind: str) -> bool:
+    """Whether the function frees a handle of `kind`."""
+    return any(
+        isinstance(e, ex.Act) and e.name == "free" and getattr(e.args[0], "type", "") == "obj:" + kind
+        for e in function.effect
+    )
 
 
 def call_on(

@@ -9,7 +9,14 @@ from acl_cts.conformance.case import Case
 from acl_cts.conformance.draft import Draft
 from acl_cts.conformance.limits import limit_drafts, sweep_drafts
 from acl_cts.conformance.longer import cycle_drafts, fault_drafts, robustness_drafts
-from acl_cts.conformance.matrix import isolation_drafts, null_drafts, pair_drafts, state_drafts
+from acl_cts.conformance.matrix import (
+    crowd_drafts,
+    isolation_drafts,
+    null_drafts,
+    pair_drafts,
+    related_drafts,
+    state_drafts,
+)
 from acl_cts.conformance.scenario import load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
@@ -44,6 +51,8 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from state_drafts(spec)
     yield from pair_drafts(spec)
     yield from isolation_drafts(spec)
+    yield from related_drafts(spec)
+    yield from crowd_drafts(spec)
     yield from sweep_drafts(spec)
     yield from cycle_drafts(spec)
     yield from fault_drafts(spec)

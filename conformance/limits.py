@@ -51,7 +51,7 @@ def _frame(spec: Spec, function: Function, setup: tuple[Statement, ...]) -> tupl
 
 
 def _on_states(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
-    """The edges in a few states, and in every state that has an edge of its own."""
+    """The edges in a few states, and in every state that has an edge of its own; elsewhere those next to them only."""
     seen: set[tuple[str, str, int]] = set()
     param = handle_params(function, kind)[0].name
     for name in spec.kinds[kind].states:
@@ -59,19 +59,22 @@ def _on_states(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
         if found is None:
             continue
         found_edges = {(edge.clause, edge.param, edge.value) for edge in edges(function, found[0])}
-        if name in sample_states(spec, kind) or not found_edges <= seen:
-            seen |= found_edges
-            yield from _on_state(spec, function, kind, name, *found)
+        sample = name in sample_states(spec, kind) or not found_edges <= seen
+        seen |= found_edges
+        yield from _on_state(spec, function, kind, name, *found, close=not sample)
 
 
 def _on_state(
-    spec: Spec, function: Function, kind: str, name: str, frame: Frame, before: tuple[Statement, ...]
+    spec: Spec, function: Function, kind: str, name: str, frame: Frame, before: tuple[Statement, ...], *, close: bool
 ) -> Iterator[Draft]:
     param = handle_params(function, kind)[0]
     bits = {p.name: p.bits for p in function.signature.params}
-    for edge in edges(function, frame):
-        for value in around(edge, bits[edge.param]):
-            call = call_on(spec, function, param.name, changes=_given(function, {edge.param: value.value}))[-1]
+    found = edges(function, frame)
+    if close:
+        found = list({(edge.param, edge.value): edge for edge in reversed(found)}.values())
+    for edge in found:
+        for value in around(edge, bits[edge.param])[: 3 if close else None]:
+            call = call_on(spec, function, param.name, changes=arguments(function, {edge.param: value.value}))[-1]
             yield Draft(
                 function.family,
                 "limit",
@@ -79,6 +82,7 @@ def _on_state(
                 f"{_tail(edge.clause)}/{name}/{edge.param}={value.name}",
                 (*before, call),
                 probe(spec, kind),
+                item=f"{function.family}/limit/{function.name}/{_tail(edge.clause)}/{name}" if close else "",
             )
     if name in _sum_states(spec, kind):
         for joined in sums(function, frame):
@@ -91,15 +95,15 @@ def _sum_states(spec: Spec, kind: str) -> tuple[str, ...]:
     return tuple(n for n in ("private-set", "ref", "member") if n in names) or names[:1]
 
 
-def _given(function: Function, values: Mapping[str, int]) -> dict[str, Value]:
+def arguments(function: Function, values: Mapping[str, int]) -> dict[str, Value]:
     """Arguments at these values, with data as long as the call says."""
-    given: dict[str, Value] = {name: Int(value) for name, value in values.items()}
+    found: dict[str, Value] = {name: Int(value) for name, value in values.items()}
     for p in function.signature.params:
         if p.kind is Kind.DATA and p.measure in values:
-            given[p.name] = resized(function.typical[p.name], values[p.measure])
+            found[p.name] = resized(function.typical[p.name], values[p.measure])
         elif p.kind is Kind.ROOM and p.measure in values:
-            given[p.name] = Room(max(1, min(values[p.measure], 256)))
-    return given
+            found[p.name] = Room(max(1, min(values[p.measure], 256)))
+    return found
 
 
 def _sum(
@@ -108,8 +112,8 @@ def _sum(
     param = handle_params(function, kind)[0]
     bits = function.signature.param(edge.first).bits
     for first, second in pairs(edge, bits):
-        given = _given(function, {edge.first: first.value, edge.second: second.value})
-        call = call_on(spec, function, param.name, changes=given)[-1]
+        changes = arguments(function, {edge.first: first.value, edge.second: second.value})
+        call = call_on(spec, function, param.name, changes=changes)[-1]
         yield Draft(
             function.family,
             "limit",
@@ -178,9 +182,9 @@ def _sweeps(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
         if joined and name == "private-set":
             edge = joined[0]
             for fixed in range(edge.value + SWEEP_MARGIN):
-                given = _given(function, {edge.second: fixed, edge.first: DENSE})
-                given[edge.first] = Int(0, "i")
-                call = call_on(spec, function, param.name, changes=given)[-1]
+                changes = arguments(function, {edge.second: fixed, edge.first: DENSE})
+                changes[edge.first] = Int(0, "i")
+                call = call_on(spec, function, param.name, changes=changes)[-1]
                 yield _swept(spec, function, kind, name, before, call, edge.value, f"{edge.second}={fixed}")
         elif not joined:
             for at, value in swept.items():

@@ -9,6 +9,7 @@ from acl_cts.conformance.draft import (
     SUBJECT,
     Draft,
     call_on,
+    ends,
     handle_params,
     kinds_of,
     prefixed,
@@ -18,7 +19,6 @@ from acl_cts.conformance.draft import (
     state,
 )
 from acl_cts.conformance.matrix import users
-from acl_cts.specs import expressions as ex
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.plan import plan
 from acl_cts.specs.program import Call, FailAllocation, Live, Null, Object, Ref, Repeat, Statement, Target
@@ -45,6 +45,7 @@ def cycle_drafts(spec: Spec) -> Iterator[Draft]:
             function = _maker(spec, kind)
             yield Draft(family, "cycle", function, f"{kind}-{name}", body, balance=False)
             yield from _refused(spec, kind, name)
+            yield from _repeated(spec, kind, name)
 
 
 def _maker(spec: Spec, kind: str) -> str:
@@ -64,6 +65,19 @@ def _refused(spec: Spec, kind: str, name: str) -> Iterator[Draft]:
         yield Draft(
             function.family, "cycle", function.name, f"refused/{kind}/{param}", body, probe(spec, kind), balance=False
         )
+
+
+def _repeated(spec: Spec, kind: str, name: str) -> Iterator[Draft]:
+    """The same valid call many times on one handle: nothing wears out."""
+    if name not in tuple(spec.kinds[kind].states)[:2]:
+        return
+    for function, param in users(spec, kind):
+        if function.creates or ends(function, kind) or len(handle_params(function, kind)) > 1:
+            continue
+        *before, call = (*state(spec, kind, name), *call_on(spec, function, param))
+        if isinstance(call, Call):
+            body = (*before, Repeat(CYCLES, "n", (Call(call.function, call.args),)))
+            yield Draft(function.family, "cycle", function.name, f"repeated/{kind}-{name}", body, probe(spec, kind))
 
 
 def fault_drafts(spec: Spec) -> Iterator[Draft]:
@@ -102,21 +116,13 @@ def _faults(spec: Spec, function: Function, kind: str, name: str) -> Iterator[Dr
 def robustness_drafts(spec: Spec) -> Iterator[Draft]:
     """Calls on freed, foreign and unlike handles: refused without effect, where the backend declares robust handles."""
     for kind in spec.kinds:
-        enders = [f for f in spec.functions.values() if _ends(f, kind)]
+        enders = [f for f in spec.functions.values() if ends(f, kind)]
         if not enders:
             continue
         for function, param in users(spec, kind):
             if function.tolerant:
                 continue
             yield from _gone(spec, function, param, kind, enders[0])
-
-
-def _ends(function: Function, kind: str) -> bool:
-    """Whether the function frees a handle of `kind`."""
-    return any(
-        isinstance(e, ex.Act) and e.name == "free" and getattr(e.args[0], "type", "") == "obj:" + kind
-        for e in function.effect
-    )
 
 
 def _gone(spec: Spec, function: Function, param: str, kind: str, ender: Function) -> Iterator[Draft]:

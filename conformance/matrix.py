@@ -3,7 +3,9 @@ other."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 from acl_cts.conformance.draft import (
     OTHER,
@@ -11,6 +13,7 @@ from acl_cts.conformance.draft import (
     SUBJECT,
     Draft,
     call_on,
+    ends,
     handle_params,
     kinds_of,
     prefixed,
@@ -19,9 +22,10 @@ from acl_cts.conformance.draft import (
     sample_states,
     state,
 )
+from acl_cts.conformance.limits import arguments
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Function, Spec
-from acl_cts.specs.program import Call, Int, Null, Statement, Target, Value
+from acl_cts.specs.program import Call, Callback, Index, Int, Null, Object, Ramp, Ref, Repeat, Statement, Target, Value
 
 PAIR_STATES = {
     "mbuf": ("located", "ref", "head"),
@@ -29,6 +33,12 @@ PAIR_STATES = {
     "stream": ("unregistered", "registered"),
 }
 """States from which ordered pairs start; other kinds start from their first two."""
+
+RELATED = 4
+"""Handles of one kind that a state has at least, where what a call on one of them does to all others is looked at."""
+
+CROWD = 40
+"""Handles in each half of a crowd: more than the places of a small table."""
 
 
 def users(spec: Spec, kind: str) -> list[tuple[Function, str]]:
@@ -113,6 +123,103 @@ def _creation(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
             (*state(spec, kind, name), Call(function.name, args, Target(RESULT))),
             (*probe(spec, kind, RESULT), *probe(spec, kind)),
         )
+
+
+def related_drafts(spec: Spec) -> Iterator[Draft]:
+    """A call on each handle of a state that relates several of them, then all about the others and about itself."""
+    for kind, described in spec.kinds.items():
+        for name in described.states:
+            setup = state(spec, kind, name)
+            made = _made(spec, setup)
+            if len(made) < RELATED:
+                continue
+            for subject, own in made.items():
+                for function, param in users(spec, own):
+                    body = (*setup, *call_on(spec, function, param, subject))
+                    others = [s for v, k in made.items() if v != subject for s in probe(spec, k, v)]
+                    itself = () if ends(function, own) else probe(spec, own, subject)
+                    suffix = f"/{param}" if len(handle_params(function, own)) > 1 else ""
+                    yield Draft(
+                        function.family,
+                        "related",
+                        function.name,
+                        f"{kind}-{name}/{subject}{suffix}",
+                        body,
+                        (*others, *itself),
+                    )
+
+
+def _made(spec: Spec, setup: tuple[Statement, ...]) -> dict[str, str]:
+    """Names of single handles that `setup` makes, and their kinds."""
+    calls = [s for s in setup if isinstance(s, Call) and s.target is not None and s.target.index is None]
+    return {
+        call.target.name: kind
+        for call in calls
+        for kind in spec.functions[call.function].creates.values()
+        if call.target is not None
+    }
+
+
+def crowd_drafts(spec: Spec) -> Iterator[Draft]:
+    """Many handles at the same time, each with values of its own, built in step and then asked one by one."""
+    for kind, described in spec.kinds.items():
+        for name in sample_states(spec, kind):
+            setup = state(spec, kind, name)
+            if any(isinstance(s, Repeat) for s in setup):
+                continue
+            halves = (prefixed(setup, "a"), _varied(prefixed(setup, "b")))
+            body = [_each(half[place]) for place in range(len(setup)) for half in halves]
+            body += [_each(s) for half in "ab" for s in probe(spec, kind, half + SUBJECT)]
+            yield Draft(described.family, "crowd", _maker(spec, kind), f"{kind}-{name}", tuple(body))
+            for function, param in users(spec, kind):
+                if not any(p.out or p.kind is Kind.ROOM for p in function.signature.params):
+                    yield from _numbered(spec, function, param, kind, name)
+
+
+def _numbered(spec: Spec, function: Function, param: str, kind: str, name: str) -> Iterator[Draft]:
+    """A call on each of a crowd, with the handle's number in the place of one integer."""
+    for p in function.signature.params:
+        if p.kind is Kind.INTEGER and not p.out:
+            changes = {**arguments(function, {p.name: 2 * CROWD}), p.name: Int(1, LOOP)}
+            *before, call = call_on(spec, function, param, changes=changes)
+            setup = (*state(spec, kind, name), *before, call)
+            body = tuple(_each(s, 2 * CROWD) for s in (*setup, *probe(spec, kind)))
+            yield Draft(function.family, "crowd", function.name, f"{kind}-{name}/{p.name}", body)
+
+
+def _maker(spec: Spec, kind: str) -> str:
+    return next(f.name for f in spec.functions.values() if kind in f.creates.values())
+
+
+LOOP = "i"
+
+
+def _each(statement: Statement, count: int = CROWD) -> Statement:
+    """`statement` for every handle of a crowd: each name becomes an array."""
+    return Repeat(count, LOOP, (_indexed(statement),))
+
+
+def _indexed(node: Any) -> Any:
+    if isinstance(node, Ref | Target):
+        return dataclasses.replace(node, index=Index(0, LOOP))
+    if isinstance(node, tuple):
+        return tuple(_indexed(item) for item in node)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        return dataclasses.replace(node, **{f.name: _indexed(getattr(node, f.name)) for f in dataclasses.fields(node)})
+    return node
+
+
+def _varied(node: Any) -> Any:
+    """The same statements with other objects, callbacks and bytes."""
+    if isinstance(node, Callback | Object):
+        return dataclasses.replace(node, number=node.number % 3 + 1)
+    if isinstance(node, Ramp):
+        return dataclasses.replace(node, start=(node.start + 100) % 256)
+    if isinstance(node, tuple):
+        return tuple(_varied(item) for item in node)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        return dataclasses.replace(node, **{f.name: _varied(getattr(node, f.name)) for f in dataclasses.fields(node)})
+    return node
 
 
 def null_drafts(spec: Spec) -> Iterator[Draft]:

@@ -58,7 +58,7 @@ class Runner:
     _lost: str = ""
 
     def __post_init__(self) -> None:
-        self._worker = Worker(self.session)
+        self._worker = Worker(self.session, self.spec.floor.live_objects)
         self._confirmer = Confirmer(self._worker, self._try, self._expired)
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acl_cts.backends.backend import Session
-from acl_cts.specs.program import Program
+from acl_cts.specs.program import Call, Program, Repeat, Statement, UntilSame, children
 from acl_cts.specs.trace import End, Trace
 
 LEFTOVERS = 200
@@ -27,12 +27,17 @@ class Executed:
 
 @dataclass(slots=True)
 class Worker:
-    """Runs programs on one session and remembers them."""
+    """Runs programs on one session and remembers them.
+
+    `floor`: live objects at which a library may begin to refuse more, those that earlier programs left included.
+    """
 
     session: Session
+    floor: int
     _history: list[Executed] = field(default_factory=list)
     _startups: int = 0
     _leftovers: int = 0
+    _left: int = 0
     _past: list[Executed] = field(default_factory=list)
     _before: int = 0
 
@@ -46,19 +51,20 @@ class Worker:
         if solo:
             self._past, self._before = [], 0
             return self.session.run(program, solo=True)
-        if self._leftovers >= LEFTOVERS:
+        if self._leftovers >= LEFTOVERS or (self._left and self._left + makes(program.body) > self.floor):
             self.restart()
         trace = self.session.run(program)
         died = trace.ending.kind in DEADLY
         if self.session.startups != self._startups and not died:
-            self._history, self._leftovers = [], 0
+            self._forget()
         self._startups = self.session.startups
         self._before = len(self._history)
         self._past = self._history
         self._history.append(Executed(id, program))
         self._leftovers += bool(leaves)
+        self._left += leaves
         if died:
-            self._history, self._leftovers = [], 0
+            self._forget()
         return trace
 
     def starting(self) -> float:
@@ -71,4 +77,21 @@ class Worker:
     def restart(self) -> None:
         """Replace the worker by a new one."""
         self.session.restart()
-        self._history, self._leftovers = [], 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._history, self._leftovers, self._left = [], 0, 0
+
+
+def makes(statements: Sequence[Statement]) -> int:
+    """How many objects `statements` make at most."""
+    count = 0
+    for statement in statements:
+        if isinstance(statement, Call):
+            count += statement.target is not None
+        elif isinstance(statement, UntilSame):
+            count += statement.at_most
+        else:
+            times = statement.count if isinstance(statement, Repeat) else 1
+            count += times * makes(children(statement))
+    return count

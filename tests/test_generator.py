@@ -41,7 +41,20 @@ def test_there_are_enough_distinct_cases_in_few_enough_items() -> None:
 
 def test_every_group_has_cases() -> None:
     groups = Counter(c.group for c in CASES)
-    for group in ("simple", "limit", "null", "state", "pair", "isolation", "sweep", "cycle", "fault", "robustness"):
+    for group in (
+        "simple",
+        "limit",
+        "null",
+        "state",
+        "pair",
+        "isolation",
+        "related",
+        "crowd",
+        "sweep",
+        "cycle",
+        "fault",
+        "robustness",
+    ):
         assert groups[group] >= 10, group
     assert groups["scenario"] >= 60
 

@@ -237,3 +237,6 @@ def test_workers_are_replaced_when_leftovers_add_up() -> None:
     assert session.workers == workers
     made.judge(case("next"))
     assert session.workers == workers + 1
+    made.judge(case("many", leaves=SPEC.floor.live_objects))
+    made.judge(case("another"))
+    assert session.workers == workers + 2

@@ -377,7 +377,7 @@ FALSIFIED: tuple[tuple[str, Change, str], ...] = (
     ("A11/over-4g-2p64-minus-1", pointer("AllocBuf", 1, "buf", "other"), "mbuf.alloc.limit"),
     ("A11/between-readings-2p32", touched(1, error="fault"), "mbuf.data.usable"),
     ("A11/large-2p31-plus-1", call("GetBufData", 0, size=1), "mbuf.data.size"),
-    ("A13/lengths-of-two-bytes", call("GetBufDataLen", 1, len=0), "mbuf.get-len.last-set"),
+    ("A13/lengths-of-two-bytes-alone", call("GetBufDataLen", 1, len=0), "mbuf.get-len.last-set"),
     ("A13/lengths-on-reference", call("GetBufDataLen", 1, len=0), "mbuf.get-len.ref-last-set"),
     ("A13/sizes-exact-65536", call("GetBufData", 0, size=0), "mbuf.data.size"),
     ("A14/recycled-is-fresh-same-size", call("GetBufDataLen", 0, len=50), "mbuf.get-len.fresh"),
