@@ -22,6 +22,7 @@ from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
 from acl_cts.specs.program import Live, Program, Statement
 from acl_cts.specs.program_bytes import digest
+from acl_cts.specs.program_rules import check_program
 
 
 def cases(spec: Spec) -> tuple[Case, ...]:
@@ -84,7 +85,7 @@ def _scenarios() -> Iterator[Draft]:
 
 
 def finish(spec: Spec, draft: Draft) -> Case | None:
-    """The draft with clean-up and clauses; None when it could be undefined."""
+    """The draft with clean-up and clauses; None when it could be undefined. Raises ProgramError for a malformed one."""
     body, known = _planned(spec, draft)
     if known is None:
         return None
@@ -92,6 +93,7 @@ def finish(spec: Spec, draft: Draft) -> Case | None:
     if draft.balance and not known.leaves and not draft.undefined:
         body, cleanup = (Live(), *body), (*cleanup, Live())
     program = Program(body, cleanup)
+    check_program(program)
     name = f"{draft.family}/{draft.group}/{draft.function}/{draft.label}~{digest(program)[:8]}"
     return Case(
         id=name,

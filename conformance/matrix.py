@@ -167,9 +167,9 @@ def crowd_drafts(spec: Spec) -> Iterator[Draft]:
             setup = state(spec, kind, name)
             if any(isinstance(s, Repeat) for s in setup):
                 continue
-            halves = (prefixed(setup, "a"), _varied(prefixed(setup, "b")))
+            halves = (prefixed(setup, "f"), _varied(prefixed(setup, "g")))
             body = [_each(half[place]) for place in range(len(setup)) for half in halves]
-            body += [_each(s) for half in "ab" for s in probe(spec, kind, half + SUBJECT)]
+            body += [_each(s) for half in "fg" for s in probe(spec, kind, half + SUBJECT)]
             yield Draft(described.family, "crowd", _maker(spec, kind), f"{kind}-{name}", tuple(body))
             for function, param in users(spec, kind):
                 if not any(p.out or p.kind is Kind.ROOM for p in function.signature.params):
