@@ -92,7 +92,9 @@ def test_names_of_backends() -> None:
         assert backend.summary
     with pytest.raises(BackendError, match="no backend 'cuda'; there are core, simulator, acl"):
         open_backend("cuda", Options())
-    with pytest.raises(BackendError, match=r"core: no flavour 'msan'; did you mean tsan\?; there are plain, asan, tsan"):
+    with pytest.raises(
+        BackendError, match=r"core: no flavour 'msan'; did you mean tsan\?; there are plain, asan, tsan"
+    ):
         open_backend("core:msan", Options())
     with pytest.raises(BackendError, match="no profile 'nobody'"):
         open_backend("simulator:nobody", Options())
