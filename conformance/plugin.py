@@ -97,6 +97,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ids = tuple(case.id for item in mine for case in item.cases)
             config.stash[BENCH].send(Collected(backend, everything()[2], ids))
     items[:] = share(items, *plan.shard, _cost)
+    gc.freeze()  # the cases stay to the end: no use looking for garbage among them
 
 
 def _cost(item: pytest.Item) -> int:
