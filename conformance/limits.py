@@ -82,7 +82,7 @@ def _on_state(
                 f"{_tail(edge.clause)}/{name}/{edge.param}={value.name}",
                 (*before, call),
                 probe(spec, kind),
-                item=f"{function.family}/limit/{function.name}/{_tail(edge.clause)}/{name}" if close else "",
+                item=f"{function.family}/limit/{function.name}/{_tail(edge.clause)}/{name}",
             )
     if name in _sum_states(spec, kind):
         for joined in sums(function, frame):

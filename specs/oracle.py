@@ -8,9 +8,9 @@ which backend answered.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Judged, Outcome, UnsetError
 from acl_cts.specs.frame import Frame
@@ -716,8 +716,12 @@ def _counts(repeat: Repeat) -> bool:
 
 def _moved(record: Any, loops: tuple[int, ...]) -> Any:
     """The same record in another iteration."""
-    values: Mapping[str, Any] = {name: getattr(record, name) for name in record.__dataclass_fields__}
-    return type(record)(**{**values, "loops": loops})
+    kind = type(record)
+    return kind(record.step, loops, *[getattr(record, name) for name in _REST[kind]])
+
+
+_REST = {kind: tuple(kind.__dataclass_fields__)[2:] for kind in get_args(Record)}
+"""By type of record, its fields after `step` and `loops`."""
 
 
 def _kept(statement: Write) -> bytes:
