@@ -54,7 +54,7 @@ def _key(spec: Spec) -> str:
     """What the cases follow from: tables, generator, Python."""
     total = hashlib.sha256(f"{spec.digest} {sys.version} ".encode())
     for folder in SOURCES:
-        for source in sorted([*folder.glob("*.py"), *folder.glob("*.yaml")]):
+        for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.yaml")]):
             total.update(source.name.encode() + source.read_bytes())
     return total.hexdigest()
 
