@@ -33,6 +33,9 @@ from acl_cts.specs.oracle import judge
 
 PLAN = pytest.StashKey[Plan]()
 BENCH = pytest.StashKey["Bench"]()
+GARBAGE = 400_000
+"""New containers after which garbage is collected, between two cases."""
+
 GREY = frozenset({Verdict.NOT_RUN, Verdict.NOT_SUPPORTED, Verdict.INCONCLUSIVE})
 """Verdicts that leave an item skipped when it has no others."""
 
@@ -55,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the plan."""
-    gc.set_threshold(100_000, 50, 50)  # judging makes many small objects and few cycles
+    gc.disable()  # judging makes many small objects that live long and few cycles; see Bench.judge
     text = config.getoption("--acl-plan")
     config.stash[PLAN] = Plan.from_json(text) if text else _plan_of_options(config)
     config.stash[BENCH] = Bench(config.stash[PLAN])
@@ -172,6 +175,9 @@ class Bench:
             if self.plan.failures and result.verdict in RED and outcome.trace is not None:
                 result = replace(result, files=self._keep(backend, case, outcome))
             self.send(Judged(backend, result))
+            del outcome
+            if gc.get_count()[0] > GARBAGE:
+                gc.collect()
             yield result
 
     def send(self, event: Collected | Supported | Judged | Trouble) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,28 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write `data` as indented JSON in UTF-8. Raises ReportError."""
-    write_text(path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    """Write `data` as JSON in UTF-8, its outer levels with a line for each entry. Raises ReportError."""
+    write_text(path, "".join(_json(data, LEVELS, "\n")) + "\n")
+
+
+LEVELS = 4
+"""Levels of nesting that are spread over lines: in results.json a case is a line."""
+
+
+def _json(data: Any, levels: int, end: str) -> Iterator[str]:
+    """Pieces of JSON; `end` is a line's end with the indentation of what surrounds `data`."""
+    if not levels or not data or not isinstance(data, dict | list):
+        yield json.dumps(data, ensure_ascii=False)
+        return
+    inner, mark = end + " ", "{" if isinstance(data, dict) else "["
+    for entry in data:
+        yield mark + inner
+        mark = ","
+        if isinstance(data, dict):
+            yield json.dumps(str(entry), ensure_ascii=False) + ": "
+            entry = data[entry]
+        yield from _json(entry, levels - 1, inner)
+    yield end + ("}" if isinstance(data, dict) else "]")
 
 
 def read_json(path: Path) -> Any:

@@ -180,9 +180,28 @@ def _plain(value: Any) -> Any:
 
 def case_to_json(case: CaseResult) -> dict[str, Any]:
     """JSON of one case."""
-    plain: dict[str, Any] = _plain(case)
-    plain["duration"] = round(case.duration, 6)
-    return plain
+    return {
+        "id": case.id,
+        "verdict": case.verdict.value,
+        "reason": case.reason,
+        "cause": case.cause.value,
+        "clauses": list(case.clauses),
+        "functions": list(case.functions),
+        "discrepancies": _plain(case.discrepancies),
+        "blocked": _plain(case.blocked),
+        "notes": _plain(case.notes),
+        "observations": [
+            {"clause": seen.clause, "answer": seen.answer, "step": seen.step, "key": seen.key}
+            for seen in case.observations
+        ],
+        "held": list(case.held),
+        "succeeded": list(case.succeeded),
+        "granted": case.granted,
+        "breach": case.breach,
+        "duration": round(case.duration, 6),
+        "attempts": case.attempts,
+        "files": case.files,
+    }
 
 
 def support_to_json(support: FunctionSupport) -> dict[str, Any]:

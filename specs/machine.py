@@ -35,6 +35,7 @@ class Machine:
     live_bytes: int = 0
     _holders: dict[tuple[str, Ptr], Obj] = field(default_factory=dict)
     _owners: dict[int, int] = field(default_factory=dict)
+    _owned: dict[int, Obj] = field(default_factory=dict)
 
     def begin(self, made: Obj, address: Ptr | None) -> None:
         """A handle object comes to life at `address`; its region, if it has one, gets one owner more."""
@@ -47,6 +48,7 @@ class Machine:
             owners = self._owners.get(id(region), 0)
             self._owners[id(region)] = owners + 1
             if owners == 0:
+                self._owned[id(region)] = region
                 self.live_bytes += self.size_of(region)
         if address is not None:
             made.earlier = self._holders.get((made.kind, address))
@@ -71,6 +73,7 @@ class Machine:
             if region is not None:
                 self._owners[id(region)] -= 1
                 if self._owners[id(region)] == 0:
+                    del self._owned[id(region)]
                     self.live_bytes -= self.size_of(region)
 
     def drop(self, collection: Any, key: Any, doubtful: bool) -> None:
@@ -117,17 +120,14 @@ class Machine:
     def disjoint(self, region: Obj, start: int, pointers: Sequence[Pointer]) -> bool:
         """Whether `region` at raw address `start` shares no byte with another certainly live region."""
         end = start + self.size_of(region)
-        seen = {id(region)}
-        for item in self.objects:
-            other = self.region_of(item)
-            if item.alive is not True or other is None or id(other) in seen:
+        for other in self._owned.values():
+            place = self.regions[other.kind]
+            base, size = other.fields.get(place.base), other.fields.get(place.size)
+            if not isinstance(base, Ptr) or not isinstance(size, int) or other is region:
                 continue
-            seen.add(id(other))
-            base = other.fields.get(self.regions[other.kind].base)
-            if isinstance(base, Ptr) and self.size_of(other):
-                low = pointers[base.id].raw
-                if start < low + self.size_of(other) and low < end:
-                    return False
+            low = pointers[base.id].raw
+            if size and start < low + size and low < end and self.region_alive(other) is True:
+                return False
         return True
 
     def reach(self, items: Any, name: str) -> tuple[Obj, ...]:
