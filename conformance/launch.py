@@ -1,23 +1,31 @@
-"""Launching pytest in processes of their own and following their verdicts as they fall."""
+"""Launching pytest in processes of their own and following their verdicts as they fall.
+
+The processes are forked: what all of them need (tables, cases, modules) is loaded once, before.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import gc
+import multiprocessing
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from multiprocessing.context import ForkProcess
 from pathlib import Path
+
+import pytest
 
 import acl_cts.conformance
 from acl_cts.backends.backend import HarnessError
 from acl_cts.conformance.events import Collected, Event, EventReader, Judged, Supported, Trouble
 from acl_cts.conformance.plan import Plan
+from acl_cts.conformance.plugin import everything
 from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport
 from acl_cts.specs.judgement import Verdict
 
@@ -42,7 +50,7 @@ class Usage(Exception):
     """The run cannot start for a reason that the user can mend. The message is one line."""
 
 
-Child = subprocess.Popen[bytes]
+FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(slots=True)
@@ -121,8 +129,10 @@ class Launch:
         events.touch()
         reader = EventReader(events)
         logs = [folder / f"log-{shard}" for shard in range(self.jobs)]
-        children = [self._start(shard, events, log) for shard, log in enumerate(logs)]
+        everything()
+        children: list[ForkProcess] = []
         try:
+            children += [self._start(shard, events, log) for shard, log in enumerate(logs)]
             self._listen(children, reader, heard)
         except KeyboardInterrupt:
             self.interrupted = True
@@ -131,24 +141,18 @@ class Launch:
         finally:
             _end(children)
             reader.close()
-        texts = [log.read_text(encoding="utf-8", errors="replace") for log in logs]
-        return [child.returncode for child in children], "\n".join(texts)
+        texts = [log.read_text(encoding="utf-8", errors="replace") for log in logs if log.exists()]
+        return [child.exitcode or 0 for child in children], "\n".join(texts)
 
-    def _start(self, shard: int, events: Path, log: Path) -> Child:
+    def _start(self, shard: int, events: Path, log: Path) -> ForkProcess:
         plan = replace(self.plan, events=str(events), shard=(shard, self.jobs))
-        with log.open("wb") as file:
-            return subprocess.Popen(
-                self._command(plan),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=_environment(),
-                start_new_session=True,
-            )
+        child = FORK.Process(target=_test_process, args=(self._arguments(plan), log), daemon=False)
+        child.start()
+        return child
 
-    def _listen(self, children: list[Child], reader: EventReader, heard: Heard) -> None:
+    def _listen(self, children: list[ForkProcess], reader: EventReader, heard: Heard) -> None:
         while True:
-            running = any(child.poll() is None for child in children)
+            running = any(child.exitcode is None for child in children)
             self._hear(reader, heard)
             if not running or heard.trouble:
                 return
@@ -159,16 +163,15 @@ class Launch:
             heard.take(event)
             self.watch(event)
 
-    def _command(self, plan: Plan) -> list[str]:
+    def _arguments(self, plan: Plan) -> list[str]:
         home = Path(acl_cts.conformance.__file__).parent
-        command = [sys.executable, "-m", "pytest", str(home / "test_conformance.py")]
-        command += ["-c", os.devnull, "--rootdir", str(home), "-p", "no:cacheprovider", "-q", "-s", "--tb=short"]
-        command += ["--acl-plan", plan.to_json()]
+        arguments = [str(home / "test_conformance.py"), "-c", os.devnull, "--rootdir", str(home)]
+        arguments += ["-p", "no:cacheprovider", "-q", "-s", "--tb=short", "--acl-plan", plan.to_json()]
         if self._collect_only:
-            command.append("--collect-only")
+            arguments.append("--collect-only")
         if self.keyword:
-            command += ["-k", self.keyword]
-        return command
+            arguments += ["-k", self.keyword]
+        return arguments
 
     def _sum_up(self, heard: Heard, duration: float) -> BackendRun:
         ids = heard.collected.cases if heard.collected else tuple(heard.results)
@@ -215,26 +218,41 @@ def _workplace() -> Path:
         raise Usage(f"no temporary folder can be made ({error.strerror}); free disk space or set TMPDIR") from error
 
 
-def _environment() -> dict[str, str]:
-    """The user's environment without what would change pytest's behaviour."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    return environment
+def _test_process(arguments: list[str], log: Path) -> None:
+    """What a forked process does: pytest, with its output in `log`; the exit code is pytest's."""
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (stays open to the end)
+    os.dup2(sys.stdin.fileno(), 0)
+    sys.stdout = sys.stderr = log.open("w", encoding="utf-8", errors="replace")
+    for descriptor in (1, 2):
+        os.dup2(sys.stdout.fileno(), descriptor)
+    for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+        del os.environ[name]  # the user's settings for other suites
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    gc.freeze()
+    try:
+        code = int(pytest.main(arguments))
+    finally:
+        sys.stdout.flush()
+    sys.exit(code)
 
 
-def _end(children: list[Child]) -> None:
+def _end(children: list[ForkProcess]) -> None:
     """End all of `children` and everything that they started: politely, then for certain."""
     for child in children:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGINT)
+        if child.exitcode is None and child.pid is not None:
+            with contextlib.suppress(ProcessLookupError):  # has not made a group of its own yet, or is gone
+                os.killpg(child.pid, signal.SIGINT)
     until = time.monotonic() + GRACE
-    try:
+    # A second Ctrl-C: no more patience.
+    with contextlib.suppress(KeyboardInterrupt):
         for child in children:
-            child.wait(max(0.0, until - time.monotonic()))
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        # Too slow, or a second Ctrl-C: no more patience.
-        pass
+            child.join(max(0.0, until - time.monotonic()))
     for child in children:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        if child.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+        child.kill()
+        child.join()

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import pytest
 
 from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
+from acl_cts.backends.native.pinning import PIN
 from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.case_cache import cached_cases
@@ -62,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     text = config.getoption("--acl-plan")
     config.stash[PLAN] = Plan.from_json(text) if text else _plan_of_options(config)
     config.stash[BENCH] = Bench(config.stash[PLAN])
+    number, processes = config.stash[PLAN].shard
+    PIN.turn = number if processes > 1 else None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

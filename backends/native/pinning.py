@@ -6,9 +6,13 @@ import os
 
 
 class Pin:
-    """Keeps the calling thread on one processor until the last holder lets go."""
+    """Keeps the calling thread on one processor until the last holder lets go.
+
+    `turn`: number of this process among those that share the work, each of which takes another processor.
+    """
 
     def __init__(self) -> None:
+        self.turn: int | None = None
         self._before: set[int] = set()
         self._holders = 0
 
@@ -16,7 +20,7 @@ class Pin:
         """Stay on one processor; its number."""
         if self._holders == 0:
             self._before = os.sched_getaffinity(0)
-            os.sched_setaffinity(0, {_choose(self._before)})
+            os.sched_setaffinity(0, {_choose(self._before, self.turn)})
         self._holders += 1
         return min(os.sched_getaffinity(0))
 
@@ -36,12 +40,14 @@ PIN = Pin()
 """The one of this process."""
 
 
-def _choose(allowed: set[int]) -> int:
-    """Workers of pytest-xdist spread out by their number; anything else stays where it is running."""
+def _choose(allowed: set[int], turn: int | None) -> int:
+    """Processes that share work spread out by their number, as workers of pytest-xdist; others stay where they are."""
     ordered = sorted(allowed)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if worker.startswith("gw") and worker[2:].isdigit():
-        return ordered[int(worker[2:]) % len(ordered)]
+    if turn is None and worker.startswith("gw") and worker[2:].isdigit():
+        turn = int(worker[2:])
+    if turn is not None:
+        return ordered[turn % len(ordered)]
     with open("/proc/thread-self/stat", encoding="ascii") as stat:
         here = int(stat.read().rpartition(")")[2].split()[36])
     return here if here in allowed else ordered[0]
