@@ -150,7 +150,7 @@ class _Seen:
         """Note on which side of each guard, and how near to each limit, a call is."""
         name = rules.function.name
         for rule in tuple(self.guards[name]):
-            truth = rule.applies(frame)
+            truth = rule.when(frame)
             if isinstance(truth, bool):
                 self.sides[rule.clause.id].add(truth)
                 if len(self.sides[rule.clause.id]) == 2:
@@ -241,7 +241,7 @@ class _Seen:
 
 
 def _guarded(rules: FunctionRules) -> list[Rule]:
-    found = {r.clause.id: r for r in (*rules.errors, *rules.opens, *rules.successes, *rules.posts) if r.when}
+    found = {r.clause.id: r for r in (*rules.errors, *rules.opens, *rules.successes, *rules.posts) if r.clause.when}
     return list(found.values())
 
 

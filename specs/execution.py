@@ -106,7 +106,8 @@ class Execution:
 
     def counters(self, step: int, loops: tuple[int, ...]) -> dict[str, int]:
         """Loop counters by name at `step`."""
-        return dict(zip(self.contexts[step], loops, strict=False))
+        names = self.contexts[step]
+        return dict(zip(names, loops, strict=False)) if names else {}
 
     def key(self, name: str, index: Index | None, counters: dict[str, int]) -> Key:
         """The variable that a name with an index means."""
@@ -167,16 +168,16 @@ class Execution:
         if broken:
             certain = all(isinstance(a, Obj) and self._certainly_bad(a) for a in broken)
             return Judged(Outcome.UNDEFINED, (), certain)
-        errors = [(rule, truth) for rule in rules.errors if (truth := rule.applies(frame)) is not False]
+        errors = [(rule, truth) for rule in rules.errors if (truth := rule.when(frame)) is not False]
         wrong = tuple(rule for rule, truth in errors if truth is True) if errors else ()
         if wrong:
             return Judged(Outcome.ERROR, wrong)
-        points = [(rule, truth) for rule in rules.opens if (truth := rule.applies(frame)) is not False]
+        points = [(rule, truth) for rule in rules.opens if (truth := rule.when(frame)) is not False]
         if points or errors:
             sure = [rule for rule, truth in points if truth is True]
             uncertain = [rule for rule, truth in (*points, *errors) if truth is UNKNOWN]
             return Judged(Outcome.OPEN, (*sure, *uncertain))
-        return Judged(Outcome.SUCCESS, tuple([rule for rule in rules.successes if rule.applies(frame) is True]))
+        return Judged(Outcome.SUCCESS, tuple([rule for rule in rules.successes if rule.when(frame) is True]))
 
     def handles(self, rules: FunctionRules, frame: Frame) -> list[Obj]:
         """The objects given as input handles."""

@@ -352,7 +352,7 @@ class _Judge:
 
     def _posts(self, record: CallRecord, rules: FunctionRules, frame: Frame, objects: list[Obj], outcome: str) -> None:
         for rule in rules.after[outcome]:
-            if rule.when is not None and rule.when(frame) is not True:
+            if rule.when(frame) is not True:
                 continue
             truth = rule.ensures(frame) if rule.ensures else UNKNOWN
             if truth is True:

@@ -191,7 +191,7 @@ class _World:
     def note(self, rules: FunctionRules, frame: Frame, accepted: bool) -> None:
         outcome = "success" if accepted else "refusal"
         for rule in rules.after[outcome]:
-            if rule.applies(frame) is True:
+            if rule.when(frame) is True:
                 self.clauses.add(rule.clause.id)
         if not accepted:
             self.clauses.update(rule.clause.id for rule in rules.keeps)

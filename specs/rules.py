@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from acl_cts.specs import expressions as ex
 from acl_cts.specs.evaluate import Term, compile_effect, guard, lenient
@@ -17,18 +16,15 @@ from acl_cts.specs.values import Obj
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One clause, ready to be asked. `reads` tells which state `ensures` speaks of, `keeps` which must be kept."""
+    """One clause, ready to be asked. `when` tells whether its guard holds: True, False or UNKNOWN; a clause without one
+    always applies. `reads` tells which state `ensures` speaks of, `keeps` which must be kept."""
 
     clause: Clause
-    when: Term | None
+    when: Term
     ensures: Term | None
     reads: Callable[[Frame], list[tuple[Obj | str, str | Obj]]]
     keeps: Callable[[Frame], list[tuple[Obj | str, str | Obj]]]
     observe: tuple[tuple[str, Term], ...]
-
-    def applies(self, frame: Frame) -> Any:
-        """Whether the guard holds: True, False or UNKNOWN; a clause without one always applies."""
-        return True if self.when is None else self.when(frame)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +104,16 @@ def _function(function: Function) -> FunctionRules:
 def _rule(clause: Clause) -> Rule:
     return Rule(
         clause,
-        guard(clause.when) if clause.when is not None else None,
+        guard(clause.when) if clause.when is not None else _always,
         guard(clause.ensures) if clause.ensures is not None else None,
         _cells(ex.fields_read(clause.ensures)),
         _cells(tuple(tree for tree in clause.keeps if isinstance(tree, ex.Field | ex.Keyed))),
         tuple((label, guard(tree)) for label, tree in clause.observe),
     )
+
+
+def _always(frame: Frame) -> bool:
+    return True
 
 
 def _cells(trees: tuple[ex.Field | ex.Keyed, ...]) -> Callable[[Frame], list[tuple[Obj | str, str | Obj]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 FORMAT = 1
 """Version of the JSON form."""
@@ -208,6 +209,7 @@ class PointerTable:
         return Ptr(number)
 
 
+@lru_cache(maxsize=512)
 def sentinel(length: int) -> bytes:
     """What a room of `length` bytes holds before the call: no two neighbours equal, period 251."""
     return bytes((0xC5 + 7 * (k % 251)) & 0xFF for k in range(length))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from acl_cts.backends.simulator.memory import Fault
 from acl_cts.specs.trace import sentinel
 
@@ -26,16 +24,13 @@ class Room:
     __slots__ = ("content",)
 
     def __init__(self, size: int) -> None:
-        self.content = _sentinel(size)
+        self.content = sentinel(size)
 
     def write(self, data: bytes) -> None:
         """Put `data` at the start. Raises Fault when the room is shorter."""
         if len(data) > len(self.content):
             raise Fault(f"{len(data)} bytes written into a room of {len(self.content)}")
         self.content = data + self.content[len(data) :]
-
-
-_sentinel = lru_cache(maxsize=256)(sentinel)
 
 
 def take(data: bytes, size: int) -> bytes:
