@@ -11,6 +11,7 @@ import click
 
 from acl_cts import __version__
 from acl_cts.backends.backend import BackendError, HarnessError
+from acl_cts.conformance.journal import JournalError
 from acl_cts.conformance.launch import Usage
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
@@ -100,7 +101,7 @@ def _guarded(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return ExitCode.USAGE
-    except (SpecError, BackendError, SelectionError, ReportError, Usage) as error:
+    except (SpecError, BackendError, SelectionError, ReportError, JournalError, Usage) as error:
         return _say(error, ExitCode.USAGE)
     except HarnessError as error:
         return _say(error, ExitCode.HARNESS)

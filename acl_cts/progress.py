@@ -28,19 +28,23 @@ class Stderr(Console):
 
 
 class RunProgress:
-    """Follows the events of one backend. `verbosity`: -1 nothing, 0 failures, 1 every verdict."""
+    """Follows the events of one backend. `verbosity`: -1 nothing, 0 failures, 1 every verdict. `done`: cases that have
+    a verdict already."""
 
-    def __init__(self, backend: str, verbosity: int) -> None:
+    def __init__(self, backend: str, verbosity: int, done: int = 0) -> None:
         self._backend = backend
         self._verbosity = verbosity
         self._console = Stderr(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
-        self._total = self._done = self._failed = self._late = 0
+        self._total = self._failed = self._late = 0
+        self._done = done
 
     def __enter__(self) -> Self:
         if self._verbosity >= 0:
-            self._say(f"{self._backend}: starting")
+            self._say(
+                f"{self._backend}: " + (f"going on after {counted(self._done, 'case')}" if self._done else "starting")
+            )
             if self._console.is_terminal:
                 columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
                 self._bar = Progress(*columns, console=self._console, transient=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from acl_cts.specs.trace import End, Phase, Trace
@@ -48,9 +49,11 @@ class Spent:
 
 @dataclass(slots=True)
 class Budget:
-    """Counts by signature, for one session. `crashes`: how many one signature may cost."""
+    """Counts by signature, for one session. `crashes`: how many one signature may cost. `watch` is told every charge
+    and its clause."""
 
     crashes: int = CRASHES
+    watch: Callable[[Signature, str], None] = lambda signature, clause: None
     _counts: Counter[Signature] = field(default_factory=Counter)
     _clauses: dict[Signature, str] = field(default_factory=dict)
     _spent: dict[str, Spent] = field(default_factory=dict)
@@ -58,20 +61,29 @@ class Budget:
     def suit(self, start: float) -> None:
         """Allow what a run can afford where a worker's start takes `start` seconds."""
         self.crashes = FEW_CRASHES if start >= SLOW else CRASHES
+        for signature in self._counts:
+            self._look(signature)
 
     def charge(self, trace: Trace, clause: str = "") -> None:
         """Count how `trace` ended. Fine endings, and endings outside any function, cost nothing."""
         ending = trace.ending
-        limit = {End.CRASH: self.crashes, End.EXIT: self.crashes, End.TIMEOUT: TIMEOUTS}.get(ending.kind)
-        if limit is None or not ending.function:
-            return
-        signature = Signature(ending.kind, ending.function, ending.phase)
+        if ending.kind in (End.CRASH, End.EXIT, End.TIMEOUT) and ending.function:
+            signature = Signature(ending.kind, ending.function, ending.phase)
+            self.count(signature, clause)
+            self.watch(signature, clause)
+
+    def count(self, signature: Signature, clause: str) -> None:
+        """Count one ending with `signature`; `clause` is the one that it accuses, '' for none."""
         self._counts[signature] += 1
         if clause:
             self._clauses.setdefault(signature, clause)
+        self._look(signature)
+
+    def _look(self, signature: Signature) -> None:
+        limit = TIMEOUTS if signature.kind is End.TIMEOUT else self.crashes
         if self._counts[signature] >= limit:
             spent = Spent(signature, self._counts[signature], self._clauses.get(signature, ""))
-            self._spent.setdefault(ending.function, spent)
+            self._spent.setdefault(signature.function, spent)
 
     def spent(self, functions: frozenset[str]) -> Spent | None:
         """The first used-up budget, by name of function, that concerns one of `functions`."""

@@ -1,9 +1,14 @@
-"""Events: what test processes tell the front door while they run, one JSON object a line, appended to one file."""
+"""Events: what a run tells while it goes, one line each, appended to one file, its journal.
+
+A line is the CRC-32 of its text in eight hexadecimal digits, a space, and the event as one JSON object.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +22,26 @@ from acl_cts.reports.results import (
     support_from_json,
     support_to_json,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run begins, or goes on: version of the tool, digest of the tables, what was asked for, how many processes."""
+
+    version: str
+    spec: str
+    started: str
+    jobs: int
+    given: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A backend has been opened: who it is, and what it can."""
+
+    backend: str
+    identity: Mapping[str, Any]
+    capabilities: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +62,49 @@ class Supported:
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """A case is about to be executed by test process `shard`."""
+
+    backend: str
+    id: str
+    shard: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What executing a case has cost: one crash, exit or hang of `function` in `phase`, and the clause accused."""
+
+    backend: str
+    shard: int
+    kind: str
+    function: str
+    phase: str
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
-    """A verdict has fallen."""
+    """A verdict has fallen, in test process `shard`."""
 
     backend: str
     result: CaseResult
+    shard: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The work on one backend ended, after that many seconds; `trouble` as in its results."""
+
+    backend: str
+    duration: float
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Every backend has had its turn, and the report is written."""
+
+    ended: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +115,39 @@ class Trouble:
     usage: bool
 
 
-Event = Collected | Supported | Judged | Trouble
+Event = Begun | Opened | Collected | Supported | Started | Charged | Judged | Left | Finished | Trouble
+
+TYPES: dict[str, type[Event]] = {
+    "begun": Begun,
+    "opened": Opened,
+    "collected": Collected,
+    "support": Supported,
+    "started": Started,
+    "charged": Charged,
+    "judged": Judged,
+    "left": Left,
+    "finished": Finished,
+    "trouble": Trouble,
+}
+NAMES = {kind: name for name, kind in TYPES.items()}
+
+
+class DamagedEventError(ValueError):
+    """A line is no event. The message says why."""
 
 
 class EventFile:
     """Appends events. Several processes may append to one file: every event is a single write at its end."""
 
     def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def send(self, event: Event) -> None:
         """Append `event`. Raises OSError when it does not fit on the disk."""
-        line = (json.dumps(_to_json(event)) + "\n").encode()
-        if os.write(self._file, line) != len(line):
-            raise OSError("an event was written in part only; free disk space")
+        line = format_event(event)
+        written = os.write(self._file, line)
+        if written != len(line):
+            os.write(self._file, line[written:])  # tells why there is no room
 
     def close(self) -> None:
         """No further events."""
@@ -79,41 +161,61 @@ class EventReader:
         self._file = path.open("rb")
         self._rest = b""
 
+    def skip(self) -> None:
+        """Leave out what is there by now."""
+        self._file.seek(0, os.SEEK_END)
+
     def read(self) -> Iterator[Event]:
-        """Complete events that are there by now."""
+        """Complete events that are there by now. Raises DamagedEventError."""
         lines = (self._rest + self._file.read()).split(b"\n")
         self._rest = lines.pop()
-        return (_from_json(json.loads(line)) for line in lines)
+        return (parse_event(line) for line in lines)
 
     def close(self) -> None:
         """No further reading."""
         self._file.close()
 
 
+def format_event(event: Event) -> bytes:
+    """The line of `event`, with its end."""
+    text = json.dumps(_to_json(event), ensure_ascii=False).encode("utf-8", errors="backslashreplace")
+    return b"%08x %b\n" % (zlib.crc32(text), text)
+
+
+def parse_event(line: bytes) -> Event:
+    """The event that `format_event` wrote, from its line without the end. Raises DamagedEventError."""
+    checksum, _, text = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        raise DamagedEventError("the checksum of the line does not fit")
+    try:
+        return _from_json(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedEventError(f"no event of this version ({error})") from error
+
+
 def _to_json(event: Event) -> dict[str, Any]:
+    name = {"event": NAMES[type(event)]}
     match event:
-        case Collected(backend=backend, case_list=digest, cases=cases):
-            return {"event": "collected", "backend": backend, "case_list": digest, "cases": list(cases)}
         case Supported(backend=backend, support=support):
-            return {"event": "support", "backend": backend, "support": _all(support)}
-        case Judged(backend=backend, result=result):
-            return {"event": "judged", "backend": backend, "result": case_to_json(result)}
-        case Trouble(message=message, usage=usage):
-            return {"event": "trouble", "message": message, "usage": usage}
+            return {**name, "backend": backend, "support": _all(support)}
+        case Judged(backend=backend, result=result, shard=shard):
+            return {**name, "backend": backend, "shard": shard, "result": case_to_json(result)}
+        case Started(backend=backend, id=id, shard=shard):
+            return {**name, "backend": backend, "shard": shard, "id": id}
+    return name | dataclasses.asdict(event)
 
 
 def _all(support: Iterable[FunctionSupport]) -> list[dict[str, Any]]:
     return [support_to_json(entry) for entry in support]
 
 
-def _from_json(data: Mapping[str, Any]) -> Event:
-    match data["event"]:
-        case "collected":
-            return Collected(data["backend"], data["case_list"], tuple(data["cases"]))
-        case "support":
-            return Supported(data["backend"], tuple(support_from_json(entry) for entry in data["support"]))
-        case "judged":
-            return Judged(data["backend"], case_from_json(data["result"]))
-        case "trouble":
-            return Trouble(data["message"], data["usage"])
-    raise ValueError(f"unknown event {data['event']!r}")
+def _from_json(data: dict[str, Any]) -> Event:
+    kind = TYPES[data.pop("event")]
+    if kind is Judged:
+        return Judged(data["backend"], case_from_json(data["result"]), data["shard"])
+    if kind is Supported:
+        return Supported(data["backend"], tuple(support_from_json(entry) for entry in data["support"]))
+    for name in ("cases", "capabilities"):
+        if name in data:
+            data[name] = tuple(data[name])
+    return kind(**data)

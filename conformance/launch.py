@@ -6,6 +6,7 @@ The processes are forked: what all of them need (tables, cases, modules) is load
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -23,9 +24,10 @@ import pytest
 
 import acl_cts.conformance
 from acl_cts.backends.backend import HarnessError
-from acl_cts.conformance.events import Collected, Event, EventReader, Judged, Supported, Trouble
+from acl_cts.conformance.events import Collected, DamagedEventError, Event, EventReader, Judged, Supported, Trouble
+from acl_cts.conformance.journal import Story
 from acl_cts.conformance.plan import Plan
-from acl_cts.conformance.plugin import everything
+from acl_cts.conformance.plugin import FULL, everything
 from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport
 from acl_cts.specs.judgement import Verdict
 
@@ -49,6 +51,9 @@ REFUSED = 4
 class Usage(Exception):
     """The run cannot start for a reason that the user can mend. The message is one line."""
 
+
+PR_SET_PDEATHSIG = 1
+"""What prctl calls the signal that a process gets when its parent dies."""
 
 FORK = multiprocessing.get_context("fork")
 
@@ -81,15 +86,18 @@ class Heard:
 
 @dataclass(slots=True)
 class Launch:
-    """One backend's pytest, split over `jobs` processes that share nothing but the file of events.
+    """One backend's pytest, split over `jobs` processes that share nothing but the file of events, which is the plan's
+    or a temporary one.
 
-    `watch` is called with every event as it arrives; `keyword` is pytest's -k.
+    `watch` is called with every event as it arrives; `keyword` is pytest's -k. `story`: what is known already when the
+    plan is to go on with a run.
     """
 
     plan: Plan
     jobs: int
     keyword: str = ""
     watch: Callable[[Event], None] = lambda event: None
+    story: Story = field(default_factory=Story)
     interrupted: bool = False
     _collect_only: bool = False
 
@@ -99,35 +107,39 @@ class Launch:
         Ctrl-C ends it early with `interrupted` set. Raises Usage when nothing could run.
         """
         started = time.monotonic()
-        heard = self._heard()
-        return self._sum_up(heard, time.monotonic() - started)
+        known = Heard(self.story.collected, self.story.support, dict(self.story.results))
+        whole = known.collected is not None and all(id in known.results for id in known.collected.cases)
+        heard = known if whole else self._heard(known)
+        return self._sum_up(heard, self.story.duration + time.monotonic() - started)
 
     def collect(self) -> frozenset[str]:
         """Ids of the cases that would be judged; opens no backend. Raises Usage when there is none, HarnessError when
         pytest broke down."""
         self._collect_only = True
-        heard = self._heard()
+        heard = self._heard(Heard())
         if heard.collected is None:
             raise HarnessError(heard.trouble or "pytest was interrupted before it told the cases")
         return frozenset(heard.collected.cases)
 
-    def _heard(self) -> Heard:
-        """All that the test processes told."""
+    def _heard(self, heard: Heard) -> Heard:
+        """`heard`, and all that the test processes told."""
         folder = _workplace()
-        heard = Heard()
         try:
             codes, log = self._follow(folder, heard)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        if FULL in codes:
+            heard.trouble = next((line.strip("! ") for line in log.splitlines() if "--resume" in line), "journal full")
         if not heard.trouble and not self.interrupted:
             heard.trouble = _breakdown(codes, heard, log)
         return heard
 
     def _follow(self, folder: Path, heard: Heard) -> tuple[list[int], str]:
         """Run all processes to their end: their exit codes, and all that they printed."""
-        events = folder / "events"
+        events = Path(self.plan.events) if self.plan.events else folder / "events"
         events.touch()
         reader = EventReader(events)
+        reader.skip()
         logs = [folder / f"log-{shard}" for shard in range(self.jobs)]
         everything()
         children: list[ForkProcess] = []
@@ -146,7 +158,7 @@ class Launch:
 
     def _start(self, shard: int, events: Path, log: Path) -> ForkProcess:
         plan = replace(self.plan, events=str(events), shard=(shard, self.jobs))
-        child = FORK.Process(target=_test_process, args=(self._arguments(plan), log), daemon=False)
+        child = FORK.Process(target=_test_process, args=(self._arguments(plan), log, os.getpid()), daemon=False)
         child.start()
         return child
 
@@ -159,9 +171,12 @@ class Launch:
             time.sleep(LOOK)
 
     def _hear(self, reader: EventReader, heard: Heard) -> None:
-        for event in reader.read():
-            heard.take(event)
-            self.watch(event)
+        try:
+            for event in reader.read():
+                heard.take(event)
+                self.watch(event)
+        except DamagedEventError as error:
+            heard.trouble = f"a test process wrote what cannot be read: {error}"
 
     def _arguments(self, plan: Plan) -> list[str]:
         home = Path(acl_cts.conformance.__file__).parent
@@ -218,9 +233,13 @@ def _workplace() -> Path:
         raise Usage(f"no temporary folder can be made ({error.strerror}); free disk space or set TMPDIR") from error
 
 
-def _test_process(arguments: list[str], log: Path) -> None:
-    """What a forked process does: pytest, with its output in `log`; the exit code is pytest's."""
+def _test_process(arguments: list[str], log: Path, parent: int) -> None:
+    """What a forked process does: pytest, with its output in `log`; the exit code is pytest's. It does not outlive the
+    front door `parent`."""
     os.setsid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (stays open to the end)

@@ -16,8 +16,9 @@ class Plan:
     """`backends` as on the command line. `seed` shuffles the order; None keeps it. `shard`: which part of the items
     this process takes, and of how many.
 
-    `deadline`: reading of the monotonic clock after which nothing is executed any more. `events`: file to which every
-    verdict is appended as it falls. `failures`: folder for what is kept of failures. Both '' for none.
+    `deadline`: reading of the monotonic clock after which nothing is executed any more. `events`: the journal, to which
+    every verdict is appended as it falls. `failures`: folder for what is kept of failures. Both '' for none. `resume`:
+    what the journal has verdicts for is left out.
     """
 
     backends: tuple[str, ...]
@@ -29,6 +30,7 @@ class Plan:
     deadline: float | None = None
     events: str = ""
     failures: str = ""
+    resume: bool = False
 
     def to_json(self) -> str:
         """One line of JSON."""

@@ -15,11 +15,13 @@ import pytest
 from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
 from acl_cts.backends.native.pinning import PIN
 from acl_cts.backends.registry import open_backend
+from acl_cts.conformance.budget import Budget, Signature
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.case_cache import cached_cases
-from acl_cts.conformance.events import Collected, EventFile, Judged, Supported, Trouble
+from acl_cts.conformance.events import Charged, Collected, Event, EventFile, Judged, Started, Supported, Trouble
 from acl_cts.conformance.failures import keep
 from acl_cts.conformance.generator import case_list_hash
+from acl_cts.conformance.journal import JournalError, Story, full, read_journal
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
@@ -31,9 +33,13 @@ from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.loader import SpecError, load_spec
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
+from acl_cts.specs.trace import End, Phase
 
 PLAN = pytest.StashKey[Plan]()
 BENCH = pytest.StashKey["Bench"]()
+FULL = 74
+"""Exit code of a test process that cannot write the journal any more."""
+
 GARBAGE = 400_000
 """New containers after which garbage is collected, between two cases."""
 
@@ -103,6 +109,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ids = tuple(case.id for item in mine for case in item.cases)
             config.stash[BENCH].send(Collected(backend, everything()[2], ids))
     items[:] = share(items, *plan.shard, _cost)
+    if plan.resume:
+        items[:] = [item for item in items if not isinstance(item, ConformanceItem) or item.shorten()]
     gc.freeze()  # the cases stay to the end: no use looking for garbage among them
 
 
@@ -120,6 +128,12 @@ class ConformanceItem(pytest.Item):
         self.backend = backend
         self.cases = cases
         self.body = body
+
+    def shorten(self) -> bool:
+        """Leave out cases that have their verdict; whether any is left."""
+        done = self.config.stash[BENCH].story(self.backend).results
+        self.cases = tuple(case for case in self.cases if case.id not in done)
+        return bool(self.cases)
 
     def runtest(self) -> None:
         """Judge the cases, one after the other."""
@@ -168,28 +182,43 @@ class Bench:
     _runners: dict[str, Runner] = field(default_factory=dict)
     _sessions: list[Session] = field(default_factory=list)
     _events: EventFile | None = None
+    _stories: dict[str, Story] = field(default_factory=dict)
+
+    def story(self, backend: str) -> Story:
+        """What the journal tells of `backend`."""
+        if not self._stories:
+            try:
+                self._stories = read_journal(Path(self.plan.events)).stories
+            except JournalError as error:
+                self.give_up(error, usage=True)
+        return self._stories.get(backend, Story())
 
     def judge(self, backend: str, chosen: tuple[Case, ...]) -> Iterator[CaseResult]:
         """The result of each case, told and kept before it is handed on."""
         runner = self._runner(backend)
+        shard = self.plan.shard[0]
         for case in chosen:
+            self.send(Started(backend, case.id, shard))
             outcome = runner.judge(case)
             result = outcome.result
             if self.plan.failures and result.verdict in RED and outcome.trace is not None:
                 result = replace(result, files=self._keep(backend, case, outcome))
-            self.send(Judged(backend, result))
+            self.send(Judged(backend, result, shard))
             del outcome
             if gc.get_count()[0] > GARBAGE:
                 gc.collect()
             yield result
 
-    def send(self, event: Collected | Supported | Judged | Trouble) -> None:
+    def send(self, event: Event) -> None:
         """Tell the front door, if there is one."""
         if not self.plan.events:
             return
-        if self._events is None:
-            self._events = EventFile(self.plan.events)
-        self._events.send(event)
+        try:
+            if self._events is None:
+                self._events = EventFile(self.plan.events)
+            self._events.send(event)
+        except OSError as error:
+            pytest.exit(full(self.plan.events, error), returncode=FULL)
 
     def close(self) -> None:
         """Close sessions and events."""
@@ -206,12 +235,28 @@ class Bench:
             try:
                 session = open_backend(backend, self.plan.options)
                 self._sessions.append(session)
-                runner = Runner(everything()[0], session, judge, self.plan.isolate, self.plan.deadline)
+                budget = self._budget(backend)
+                runner = Runner(everything()[0], session, judge, self.plan.isolate, self.plan.deadline, budget)
                 self.send(Supported(backend, tuple(runner.support.values())))
             except (BackendError, HarnessError) as error:
                 self.give_up(error, usage=isinstance(error, BackendError))
             self._runners[backend] = runner
         return self._runners[backend]
+
+    def _budget(self, backend: str) -> Budget:
+        """A budget that tells what is charged, less what the same process has spent before the run was cut off."""
+        shard = self.plan.shard[0]
+
+        def tell(signature: Signature, clause: str) -> None:
+            phase = signature.phase.value if signature.phase else ""
+            self.send(Charged(backend, shard, signature.kind.value, signature.function, phase, clause))
+
+        budget = Budget(watch=tell)
+        for charge in self.story(backend).charges if self.plan.resume else ():
+            if charge.shard == shard:
+                phase = Phase(charge.phase) if charge.phase else None
+                budget.count(Signature(End(charge.kind), charge.function, phase), charge.clause)
+        return budget
 
     def _keep(self, backend: str, case: Case, outcome: Outcome) -> str:
         runner = self._runner(backend)

@@ -52,6 +52,16 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise ReportError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
 
 
+def forget_files(folder: Path, names: Iterable[str]) -> None:
+    """Remove these files of an earlier run, and what a killed one left half-written. Raises ReportError."""
+    for name in names:
+        for path in [folder / name, *folder.glob(f".{name[:40]}-*")]:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise ReportError(f"{path}: cannot be removed ({error.strerror}); choose another --out") from error
+
+
 def write_json(path: Path, data: Any) -> None:
     """Write `data` as JSON in UTF-8, its outer levels with a line for each entry. Raises ReportError."""
     write_text(path, "".join(_json(data, LEVELS, "\n")) + "\n")

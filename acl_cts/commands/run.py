@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import secrets
+import shlex
 import signal
 import time
 from collections.abc import Iterator
@@ -21,16 +22,19 @@ from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.consistency import inconsistent
+from acl_cts.conformance.events import Begun, Finished, Left, Opened
 from acl_cts.conformance.failures import PROGRAM, forget, tidy
+from acl_cts.conformance.journal import JOURNAL, Journal, Past, Story, read_journal, stands
 from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.plan import Plan
 from acl_cts.progress import RunProgress
 from acl_cts.reports.clause_text import ClauseText
 from acl_cts.reports.exit_code import DISCREPANCY, ExitCode, final, holding
-from acl_cts.reports.files import ReportError, check_files, make_folder, write_json, write_text
+from acl_cts.reports.files import ReportError, check_files, forget_files, make_folder, write_json, write_text
 from acl_cts.reports.junit import junit
 from acl_cts.reports.results import BackendRun, CaseResult, Results, to_json
 from acl_cts.reports.summary import Summary
+from acl_cts.resume import check_opened, options_of
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Spec
@@ -43,9 +47,11 @@ Examples:
   acl-cts run --backend acl --library PATH --out report
   acl-cts run --backend acl --library PATH --max-time 600 --fail-on explicit
   acl-cts run --shuffle --seed 7 --isolate
+  acl-cts run --resume --out report                go on with a run that was cut off
 
 \b
-Written to DIR: results.json, junit.xml, summary.txt, and for every failure
+Written to DIR: results.json, junit.xml, summary.txt, journal.jsonl (every
+verdict as it fell; --resume goes on from there), and for every failure
 failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
 repro.c, trace.json and run.json. --max-time counts from the start of the command, building
 and all backends included. Exit code 5 is reserved: see acl-cts --help."""
@@ -69,6 +75,11 @@ class Request:
     fail_on: frozenset[Strength]
     verbosity: int
     given: dict[str, Any]
+    past: Past | None
+
+    def story(self, backend: str) -> Story:
+        """What is known of `backend` from the run that is gone on with."""
+        return self.past.stories.get(backend, Story()) if self.past else Story()
 
 
 @click.command("run", epilog=EPILOG)
@@ -89,6 +100,7 @@ class Request:
 @click.option("--isolate", is_flag=True, help="Each case in a process of its own.")
 @click.option("--shuffle", is_flag=True, help="Another order; the seed is printed and stored.")
 @click.option("--seed", type=int, metavar="N", help="Seed of --shuffle.")
+@click.option("--resume", is_flag=True, help="Go on with the run in DIR that was cut off, with its options.")
 @click.option("--fail-on", multiple=True, metavar="STRENGTH", help="explicit, obligation, implied. [default: all]")
 @click.option(
     "--format", "form", default="text", type=click.Choice(["text", "json"]), help="Form of the summary on stdout."
@@ -101,20 +113,35 @@ def run(**given: Any) -> int:
     A backend is core, core:asan, simulator, simulator:PROFILE or acl (a vendor's library, see --library); `acl-cts
     backends` says what can be used here.
     """
+    spec = load_spec()
+    past = None
+    if given["resume"]:
+        past = read_journal(Path(given["out"]) / JOURNAL)
+        given |= options_of(past, spec, click.get_current_context())
     options = dict(given)
     form, quiet = given.pop("form"), given["quiet"]
-    spec = load_spec()
-    request = _request(spec, given, options)
+    request = _request(spec, given, options, past)
     ready = [_look(backend, request.plan.options) for backend in request.backends]
-    kept = request.out / "failures"
-    make_folder(kept)
+    for looked in ready:
+        check_opened(request.story(looked.backend), looked)
+    make_folder(request.out / "failures")
     check_files(request.out, WRITTEN)
-    forget(kept)
+    journal = Journal(request.out / JOURNAL, resume=past is not None)
+    if past is None:
+        forget_files(request.out, WRITTEN)
+        forget(request.out / "failures")
     with _ended_politely():
-        results = _judge(spec, request, ready)
-    tidy(kept)
+        results = _judge(spec, request, ready, journal)
+    tidy(request.out / "failures")
     summary = _summary(spec, request, results)
     code = _write(request, results, summary)
+    if _all_judged(results):
+        journal.send(Finished(results.ended))
+    elif not quiet:
+        click.echo(
+            f"acl-cts: go on with: {shlex.join(['acl-cts', 'run', '--resume', '--out', given['out']])}", err=True
+        )
+    journal.close()
     if form == "json":
         show(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
     else:
@@ -122,7 +149,7 @@ def run(**given: Any) -> int:
     return code
 
 
-def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Request:
+def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any], past: Past | None) -> Request:
     backends = given["backends"] or OWN
     if given["library"] and len(set(backends)) > 1:
         # One path cannot mean several backends; each would take it in its own way.
@@ -142,6 +169,7 @@ def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Requ
         isolate=given["isolate"],
         seed=seed,
         deadline=None if max_time is None else time.monotonic() + max_time,
+        resume=past is not None,
     )
     plan.selection.check(spec)
     # Also fills the cache: the test processes would otherwise all generate the same cases at once.
@@ -151,11 +179,12 @@ def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Requ
         backends=plan.backends,
         plan=plan,
         out=Path(given["out"]).absolute(),
-        jobs=given["jobs"] or (2 if own and number >= WORTH_TWO else 1),
+        jobs=past.begun.jobs if past else given["jobs"] or (2 if own and number >= WORTH_TWO else 1),
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
-        given=options | {"backends": list(plan.backends)},
+        given=options | {"backends": list(plan.backends), "seed": seed},
+        past=past,
     )
 
 
@@ -179,8 +208,9 @@ def _look(backend: str, options: Options) -> BackendRun:
         return BackendRun(backend, complete=False, trouble=str(error))
 
 
-def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
-    started = datetime.now(UTC)
+def _judge(spec: Spec, request: Request, ready: list[BackendRun], journal: Journal) -> Results:
+    started = request.past.begun.started if request.past else datetime.now(UTC).isoformat(timespec="seconds")
+    journal.send(Begun(__version__, spec.digest, started, request.jobs, request.given))
     runs: list[BackendRun] = []
     finished = True
     if request.plan.seed is not None and request.verbosity >= 0:
@@ -190,7 +220,7 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
             click.echo(f"acl-cts: {looked.backend}: {looked.trouble}", err=True)
             runs.append(looked)
             continue
-        done, interrupted = _judge_one(spec, request, looked)
+        done, interrupted = _judge_one(spec, request, looked, journal)
         runs.append(done)
         if interrupted:
             finished = False
@@ -198,7 +228,7 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
     results = Results(
         version=__version__,
         spec=spec.digest,
-        started=started.isoformat(timespec="seconds"),
+        started=started,
         ended=datetime.now(UTC).isoformat(timespec="seconds"),
         finished=finished,
         filtered=bool(request.plan.selection) or bool(request.keyword),
@@ -211,14 +241,16 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
     return dataclasses.replace(results, holds=holds, code=final(holds))
 
 
-def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[BackendRun, bool]:
-    backend = looked.backend
+def _judge_one(spec: Spec, request: Request, looked: BackendRun, journal: Journal) -> tuple[BackendRun, bool]:
+    backend, story = looked.backend, request.story(looked.backend)
     folder = _failures(request, backend)
     make_folder(folder)
-    plan = dataclasses.replace(request.plan, backends=(backend,), failures=str(folder))
-    with RunProgress(backend, request.verbosity) as progress:
-        launch = Launch(plan, request.jobs, request.keyword, progress.watch)
+    journal.send(Opened(backend, looked.identity, looked.capabilities))
+    plan = dataclasses.replace(request.plan, backends=(backend,), events=str(journal.path), failures=str(folder))
+    with RunProgress(backend, request.verbosity, len(story.results)) as progress:
+        launch = Launch(plan, request.jobs, request.keyword, progress.watch, story)
         done = launch.run()
+    journal.send(Left(backend, done.duration - story.duration, done.trouble))
     if folder != request.out / "failures":
         tidy(folder)
     if done.trouble:
@@ -233,6 +265,11 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[Backen
         ),
         launch.interrupted,
     )
+
+
+def _all_judged(results: Results) -> bool:
+    """Whether there is nothing to go on with."""
+    return results.finished and all(run.complete and all(map(stands, run.cases)) for run in results.runs)
 
 
 def _failures(request: Request, backend: str) -> Path:
