@@ -131,11 +131,15 @@ def _events(path: Path, content: bytes) -> Iterator[Event]:
 
 
 class Journal:
-    """The journal that is being written; one run at a time. It stays locked while any process of the run lives."""
+    """The journal that is being written; one run at a time. It stays locked while any process of the run lives.
+
+    `trouble`: '' or, in one line, why it takes no more.
+    """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         """Open the journal at `path`, empty unless `resume`. Raises JournalError."""
         self.path = path
+        self.trouble = ""
         try:
             self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             _lock(self._lock, path)
@@ -145,11 +149,11 @@ class Journal:
             raise JournalError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
 
     def send(self, event: Event) -> None:
-        """Append `event`. Raises JournalError."""
+        """Append `event`, or keep in `trouble` why it cannot be: verdicts are worth more than their journal."""
         try:
             self._file.send(event)
         except OSError as error:
-            raise JournalError(full(self.path, error)) from error
+            self.trouble = full(self.path, error)
 
     def close(self) -> None:
         """No further events."""

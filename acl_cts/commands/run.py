@@ -142,6 +142,9 @@ def run(**given: Any) -> int:
             f"acl-cts: go on with: {shlex.join(['acl-cts', 'run', '--resume', '--out', given['out']])}", err=True
         )
     journal.close()
+    if journal.trouble and code == ExitCode.AS_EXPECTED:
+        click.echo(f"acl-cts: {journal.trouble}", err=True)
+        code = ExitCode.HARNESS
     if form == "json":
         show(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
     else:

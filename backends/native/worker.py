@@ -92,7 +92,12 @@ class Worker:
         self.setup = setup
         self.interface = interface
         self.capture = Capture()
-        self.channel = Channel()
+        try:
+            self.channel = Channel()
+        except OSError as error:
+            raise HarnessError(
+                f"no shared memory for the executor ({error.strerror}); raise the limits of this shell (ulimit -a)"
+            ) from error
         self.greeting = Greeting()
         self._pinned = False
         self._ended = False
