@@ -13,11 +13,9 @@ import pytest
 
 import acl_cts.reports
 from acl_cts.reports.clause_text import ClauseText
-from acl_cts.reports.evidence import Evidence
 from acl_cts.reports.exit_code import ExitCode, final, holding
 from acl_cts.reports.files import ReportError, make_folder, read_json, write_json, write_text
 from acl_cts.reports.junit import junit
-from acl_cts.reports.limit_result import LimitKind, LimitResult, LimitVerdict
 from acl_cts.reports.results import (
     DISCREPANCY,
     BackendRun,
