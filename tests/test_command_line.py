@@ -257,7 +257,12 @@ def test_a_clean_run_leaves_no_empty_folders(acl: Run, tmp_path: Path) -> None:
     acl("run", "--backend", "simulator", "--backend", "odd:wrong-length", *FEW)
     assert [entry.name for entry in (report / "failures").iterdir()] == ["odd-wrong-length"]
     acl("run", "--backend", "simulator", *FEW)
-    assert sorted(entry.name for entry in report.iterdir()) == ["journal.jsonl", "junit.xml", "results.json", "summary.txt"]
+    assert sorted(entry.name for entry in report.iterdir()) == [
+        "journal.jsonl",
+        "junit.xml",
+        "results.json",
+        "summary.txt",
+    ]
 
 
 def test_several_backends_are_told_apart(acl: Run, tmp_path: Path) -> None:
