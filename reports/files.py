@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,21 @@ def forget_files(folder: Path, names: Iterable[str]) -> None:
                 raise ReportError(f"{path}: cannot be removed ({error.strerror}); choose another --out") from error
 
 
-def write_json(path: Path, data: Any) -> None:
-    """Write `data` as JSON in UTF-8, its outer levels with a line for each entry. Raises ReportError."""
-    write_text(path, "".join(_json(data, LEVELS, "\n")) + "\n")
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write `data` as JSON in UTF-8, its outer levels with a line for each entry, sealed. Raises ReportError."""
+    text = "".join(_json(dict(data), LEVELS, "\n")) + "\n"
+    write_text(path, f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text)}"{END}')
+
+
+SEAL = "seal"
+"""The last member of a file: the SHA-256 of the file without it. It shows damage, not who wrote the file."""
+
+END = "\n}\n"
+"""How a sealed file ends."""
+
+
+def _seal_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
 
 
 LEVELS = 4
@@ -88,12 +101,22 @@ def _json(data: Any, levels: int, end: str) -> Iterator[str]:
 
 
 def read_json(path: Path) -> Any:
-    """What the JSON file `path` holds. Raises ReportError."""
+    """What the JSON file `path`, written by `write_json`, holds. Raises ReportError, also when it was changed."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes().decode("utf-8")
+        data = json.loads(text)
     except OSError as error:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise ReportError(f"{path}: is not JSON but binary data") from error
     except (ValueError, RecursionError) as error:
         raise ReportError(f"{path}: is not JSON ({error})") from error
+    head, mark, seal = text.rpartition(f',\n "{SEAL}": "')
+    if not mark or not isinstance(data, dict):
+        raise ReportError(
+            f"{path}: has no seal at its end, so it is cut off or not of this suite; run again to get one"
+        )
+    if seal != f'{_seal_of(head + END)}"{END}':
+        raise ReportError(f"{path}: was changed after it was written (its seal does not fit); run again to get it")
+    del data[SEAL]
+    return data
