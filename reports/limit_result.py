@@ -1,0 +1,87 @@
+"""What the search for the real edge of one documented limit found, to and from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class LimitKind(StrEnum):
+    """How the documents state a limit: as a number, in terms of another value, or as a number of objects."""
+
+    ABSOLUTE = "absolute"
+    RELATIONAL = "relational"
+    COUNT = "count"
+
+
+class LimitVerdict(StrEnum):
+    """How the measured edge compares with the documented one."""
+
+    AS_DOCUMENTED = "as documented"
+    DIFFERS = "differs"
+    NOT_ENFORCED = "not enforced"
+    INCONCLUSIVE = "inconclusive"
+    NOT_SUPPORTED = "not supported"
+    NOT_PROBED = "not probed"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitResult:
+    """Documented and measured value of one limit on one backend.
+
+    `documented`: each reading of the document with its value in `unit`. `measured`: the largest value that is
+    accepted, where the next one is refused. `up_to`: the largest value tried and accepted when no edge was found.
+    `context`: the situation that was probed, as the size of the buffer. `detail`: one sentence that explains the
+    verdict. `steps`: calls made.
+    """
+
+    limit: str
+    function: str
+    param: str
+    unit: str
+    kind: LimitKind
+    documented: tuple[tuple[str, int], ...]
+    verdict: LimitVerdict
+    measured: int | None = None
+    up_to: int | None = None
+    detail: str = ""
+    context: str = ""
+    steps: int = 0
+
+
+def limit_to_json(result: LimitResult) -> dict[str, Any]:
+    """JSON of one result."""
+    return {
+        "limit": result.limit,
+        "function": result.function,
+        "param": result.param,
+        "unit": result.unit,
+        "kind": result.kind.value,
+        "documented": [[reading, value] for reading, value in result.documented],
+        "measured": result.measured,
+        "verdict": result.verdict.value,
+        "up_to": result.up_to,
+        "detail": result.detail,
+        "context": result.context,
+        "steps": result.steps,
+    }
+
+
+def limit_from_json(data: Mapping[str, Any]) -> LimitResult:
+    """One result. Raises KeyError, TypeError or ValueError when `data` is not of this format."""
+    return LimitResult(
+        limit=data["limit"],
+        function=data["function"],
+        param=data["param"],
+        unit=data["unit"],
+        kind=LimitKind(data["kind"]),
+        documented=tuple((reading, value) for reading, value in data["documented"]),
+        measured=data["measured"],
+        verdict=LimitVerdict(data["verdict"]),
+        up_to=data["up_to"],
+        detail=data["detail"],
+        context=data["context"],
+        steps=data["steps"],
+    )
