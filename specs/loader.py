@@ -620,6 +620,8 @@ def _varied(
     if "built" in data or not isinstance(given.get(param), Int):
         raise fail(f"`vary` names an integer that {last.function} is given, and goes without `built`")
     signature = functions[last.function].signature
+    if signature.param(param).kind is not Kind.INTEGER:
+        raise fail(f"`vary` names {param}, which is no integer")
     highest = (1 << signature.param(param).bits) - 1
     most = data.get("most", highest)
     measured = [p for p in signature.params if p.measure == param]
