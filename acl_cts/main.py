@@ -22,6 +22,7 @@ COMMANDS = {
     "run": ("acl_cts.commands.run", "run", "Judge a library and write results, summary and reproducers."),
     "list": ("acl_cts.commands.list_cases", "list_cases", "Print case ids, one a line."),
     "replay": ("acl_cts.commands.replay", "replay", "Execute stored programs again, or judge stored traces."),
+    "report": ("acl_cts.commands.report", "report", "Make HTML, Markdown, JUnit and text from results."),
     "spec": ("acl_cts.commands.spec", "spec", "Read the tables: clauses, coverage, defects of the documents."),
     "backends": ("acl_cts.commands.backends", "backends_command", "What can be judged here, and why not."),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 
-from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport, Held, Results, Support
+from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, Cause, FunctionSupport, Held, Results, Support
 from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Strength, Verdict
 
@@ -17,9 +17,6 @@ FLOOR = 64 * 1024
 
 ALWAYS = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.LEAK, Verdict.FLAKY})
 """Verdicts that no `--fail-on` takes out of account."""
-
-DISCREPANCY = frozenset({Strength.EXPLICIT, Strength.OBLIGATION, Strength.IMPLIED})
-"""Strengths that `--fail-on` can name; all of them by default."""
 
 
 class ExitCode(IntEnum):

@@ -85,5 +85,5 @@ def read_json(path: Path) -> Any:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise ReportError(f"{path}: is not JSON but binary data") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReportError(f"{path}: is not JSON ({error})") from error

@@ -14,11 +14,14 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even escaped."""
 
 
-def junit(results: Results, fail_on: frozenset[Strength]) -> str:
-    """The XML document. A suite per backend."""
+def junit(results: Results) -> str:
+    """The XML document: a suite per backend, in the form that Jenkins and Surefire agree upon."""
+    suites = [_suite(run, results.started, results.fail_on) for run in results.runs]
     root = ElementTree.Element("testsuites", name="acl-cts")
-    for run in results.runs:
-        root.append(_suite(run, results.started, fail_on))
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
+    root.set("time", f"{sum(run.duration for run in results.runs):.3f}")
+    root.extend(suites)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
@@ -28,23 +31,39 @@ def _suite(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> Eleme
     skipped = sum(case.verdict in SKIPPED for case in run.cases)
     suite = ElementTree.Element(
         "testsuite",
-        name=f"acl-cts.{run.backend}",
+        name=_clean(f"acl-cts.{run.backend}"),
         tests=str(len(run.cases)),
         failures=str(failures),
         errors=str(errors),
         skipped=str(skipped),
         time=f"{run.duration:.3f}",
-        timestamp=started,
+        # Without an offset, which the form does not know; it is UTC.
+        timestamp=started[:19],
     )
+    suite.append(_properties(run))
     for case in run.cases:
         suite.append(_case(run.backend, case, counts(case, fail_on)))
     return suite
 
 
+def _properties(run: BackendRun) -> ElementTree.Element:
+    """Who answered."""
+    element = ElementTree.Element("properties")
+    details = run.identity.get("details")
+    known = {name: run.identity.get(name) for name in ("library", "sha256", "build_id")}
+    for name, value in (known | (details if isinstance(details, dict) else {})).items():
+        if value:
+            ElementTree.SubElement(element, "property", name=_clean(str(name)), value=_clean(str(value)))
+    return element
+
+
 def _case(backend: str, case: CaseResult, failed: bool) -> ElementTree.Element:
     group, _, name = case.id.rpartition("/")
     element = ElementTree.Element(
-        "testcase", classname=f"{backend}.{group.replace('/', '.')}", name=name, time=f"{case.duration:.6f}"
+        "testcase",
+        classname=_clean(f"{backend}.{group.replace('/', '.')}"),
+        name=_clean(name),
+        time=f"{case.duration:.3f}",
     )
     if case.verdict is Verdict.ERROR:
         kind = "error"
@@ -56,6 +75,8 @@ def _case(backend: str, case: CaseResult, failed: bool) -> ElementTree.Element:
         return element
     child = ElementTree.SubElement(element, kind, message=_clean(f"{case.verdict}: {case.reason}"), type=case.verdict)
     lines = [f"{f.clause} ({f.strength}): expected {f.expected}; observed {f.observed}" for f in case.discrepancies]
+    if case.evidence is not None:
+        lines += [f"reproduce: {case.evidence.command}", "", case.evidence.program]
     child.text = _clean("\n".join(lines))
     return element
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from acl_cts.reports.typed import Typed
+
 
 class LimitKind(StrEnum):
     """How the documents state a limit: as a number, in terms of another value, or as a number of objects."""
@@ -69,19 +71,20 @@ def limit_to_json(result: LimitResult) -> dict[str, Any]:
     }
 
 
-def limit_from_json(data: Mapping[str, Any]) -> LimitResult:
-    """One result. Raises KeyError, TypeError or ValueError when `data` is not of this format."""
+def limit_from_json(data: Mapping[str, Any], place: str = "") -> LimitResult:
+    """One result, which stands at `place`. Raises ValueError when `data` is not of this format."""
+    read = Typed(data, place)
     return LimitResult(
-        limit=data["limit"],
-        function=data["function"],
-        param=data["param"],
-        unit=data["unit"],
-        kind=LimitKind(data["kind"]),
-        documented=tuple((reading, value) for reading, value in data["documented"]),
-        measured=data["measured"],
-        verdict=LimitVerdict(data["verdict"]),
-        up_to=data["up_to"],
-        detail=data["detail"],
-        context=data["context"],
-        steps=data["steps"],
+        limit=read.text("limit"),
+        function=read.text("function"),
+        param=read.text("param"),
+        unit=read.text("unit"),
+        kind=read.word("kind", LimitKind),
+        documented=read.tuples("documented", str, int),
+        measured=read.optional_integer("measured"),
+        verdict=read.word("verdict", LimitVerdict),
+        up_to=read.optional_integer("up_to"),
+        detail=read.text("detail"),
+        context=read.text("context"),
+        steps=read.count("steps"),
     )

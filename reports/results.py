@@ -8,9 +8,14 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from acl_cts.reports.evidence import Evidence
+from acl_cts.reports.limit_result import LimitResult, limit_from_json, limit_to_json
+from acl_cts.reports.tables import Tables
+from acl_cts.reports.tables_json import tables_from_json, tables_to_json
+from acl_cts.reports.typed import Typed
 from acl_cts.specs.judgement import Finding, Observation, Strength, Verdict
 
-FORMAT = 1
+FORMAT = 2
 """Version of the JSON form."""
 
 FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.LEAK})
@@ -18,6 +23,12 @@ FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.LEAK}
 
 RED = FAILING | {Verdict.BLOCKED, Verdict.FLAKY, Verdict.ERROR}
 """Verdicts that turn a run red."""
+
+DISCREPANCY = frozenset({Strength.EXPLICIT, Strength.OBLIGATION, Strength.IMPLIED})
+"""Strengths that `--fail-on` can name; all of them by default."""
+
+CODES = frozenset({0, 1, 2, 3, 4, 5, 130})
+"""Exit codes that there are."""
 
 
 class Cause(StrEnum):
@@ -70,6 +81,7 @@ class CaseResult:
 
     `duration` in seconds. `attempts`: executions of the program. `breach`: the library wrote outside the caller's
     memory. `granted`: the largest data area it got, in bytes. `files`: the failure folder below the output folder.
+    `evidence`: what shows the failure, None for cases without any.
     """
 
     id: str
@@ -89,6 +101,7 @@ class CaseResult:
     duration: float = 0.0
     attempts: int = 0
     files: str = ""
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +118,10 @@ class RunNote:
 
 @dataclass(frozen=True, slots=True)
 class BackendRun:
-    """One backend's part of a run. `complete` is False when the run ended before every selected case had its turn."""
+    """One backend's part of a run. `complete` is False when the run ended before every selected case had its turn.
+
+    `limits`: what the search for the real edges of documented limits found; empty when it was not made.
+    """
 
     backend: str
     identity: Mapping[str, Any] = field(default_factory=dict)
@@ -113,6 +129,7 @@ class BackendRun:
     support: tuple[FunctionSupport, ...] = ()
     cases: tuple[CaseResult, ...] = ()
     notes: tuple[RunNote, ...] = ()
+    limits: tuple[LimitResult, ...] = ()
     case_list: str = ""
     duration: float = 0.0
     complete: bool = True
@@ -146,7 +163,11 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A whole run. Times are ISO 8601 in UTC; `limits` are the effective documented limits, `options` as given."""
+    """A whole run.
+
+    Times are ISO 8601 in UTC; `options` as given; `fail_on`: strengths that count as discrepancies; `tables`: what the
+    contract says; `environment`: who judged.
+    """
 
     version: str
     spec: str
@@ -156,10 +177,12 @@ class Results:
     filtered: bool
     seed: int | None
     options: Mapping[str, Any]
-    limits: Mapping[str, Any]
     runs: tuple[BackendRun, ...]
     code: int = 0
     holds: tuple[Held, ...] = ()
+    fail_on: frozenset[Strength] = DISCREPANCY
+    tables: Tables = field(default_factory=Tables)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 # ------------------------------------------------------------------------------------------------------- to JSON
@@ -179,8 +202,8 @@ def _plain(value: Any) -> Any:
 
 
 def case_to_json(case: CaseResult) -> dict[str, Any]:
-    """JSON of one case."""
-    return {
+    """JSON of one case; `evidence` is left out where there is none, as in most cases."""
+    plain = {
         "id": case.id,
         "verdict": case.verdict.value,
         "reason": case.reason,
@@ -202,6 +225,9 @@ def case_to_json(case: CaseResult) -> dict[str, Any]:
         "attempts": case.attempts,
         "files": case.files,
     }
+    if case.evidence is not None:
+        plain["evidence"] = _plain(case.evidence)
+    return plain
 
 
 def support_to_json(support: FunctionSupport) -> dict[str, Any]:
@@ -219,6 +245,7 @@ def run_to_json(run: BackendRun) -> dict[str, Any]:
         "totals": run.totals,
         "discrepancies": run.by_strength,
         "notes": _plain(run.notes),
+        "limits": [limit_to_json(result) for result in run.limits],
         "granted": run.granted,
         "case_list": run.case_list,
         "duration": round(run.duration, 3),
@@ -241,7 +268,9 @@ def to_json(results: Results) -> dict[str, Any]:
         "filtered": results.filtered,
         "seed": results.seed,
         "options": _plain(results.options),
-        "limits": _plain(results.limits),
+        "fail_on": sorted(strength.value for strength in results.fail_on),
+        "environment": _plain(results.environment),
+        "tables": tables_to_json(results.tables),
         "exit": {"code": results.code, "holds": _plain(results.holds)},
         "runs": [run_to_json(run) for run in results.runs],
     }
@@ -250,93 +279,141 @@ def to_json(results: Results) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------------------- from JSON
 
 
-def _finding(data: Mapping[str, Any]) -> Finding:
+def _finding(data: Mapping[str, Any], place: str = "") -> Finding:
+    read = Typed(data, place)
     return Finding(
-        data["clause"],
-        Strength(data["strength"]),
-        data["function"],
-        data["step"],
-        tuple(data["loops"]),
-        data["expected"],
-        data["observed"],
-        data["blocked_by"],
+        read.text("clause"),
+        read.word("strength", Strength),
+        read.text("function"),
+        read.integer("step"),
+        read.integers("loops"),
+        read.text("expected"),
+        read.text("observed"),
+        read.text("blocked_by"),
     )
 
 
-def _findings(data: list[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    return tuple(_finding(item) for item in data)
+def _observation(data: Mapping[str, Any], place: str = "") -> Observation:
+    read = Typed(data, place)
+    return Observation(read.text("clause"), read.text("answer"), read.integer("step"), read.text("key"))
 
 
-def case_from_json(data: Mapping[str, Any]) -> CaseResult:
-    """One case. Raises KeyError or ValueError when `data` is not of this format."""
+def _evidence(read: Typed) -> Evidence | None:
+    if "evidence" not in read.data:
+        return None
+    inner = read.nested("evidence")
+    return Evidence(inner.text("program"), inner.text("command"), inner.text("reproducer"))
+
+
+def case_from_json(data: Mapping[str, Any], place: str = "") -> CaseResult:
+    """One case, which stands at `place`. Raises ValueError when `data` is not of this format."""
+    read = Typed(data, place)
     return CaseResult(
-        id=data["id"],
-        verdict=Verdict(data["verdict"]),
-        reason=data["reason"],
-        cause=Cause(data["cause"]),
-        clauses=tuple(data["clauses"]),
-        functions=tuple(data["functions"]),
-        discrepancies=_findings(data["discrepancies"]),
-        blocked=_findings(data["blocked"]),
-        notes=_findings(data["notes"]),
-        observations=tuple(Observation(**item) for item in data["observations"]),
-        held=tuple(data["held"]),
-        succeeded=tuple(data["succeeded"]),
-        granted=data["granted"],
-        breach=data["breach"],
-        duration=data["duration"],
-        attempts=data["attempts"],
-        files=data["files"],
+        id=read.text("id"),
+        verdict=read.word("verdict", Verdict),
+        reason=read.text("reason"),
+        cause=read.word("cause", Cause),
+        clauses=read.texts("clauses"),
+        functions=read.texts("functions"),
+        discrepancies=read.listed("discrepancies", _finding),
+        blocked=read.listed("blocked", _finding),
+        notes=read.listed("notes", _finding),
+        observations=read.listed("observations", _observation),
+        held=read.texts("held"),
+        succeeded=read.texts("succeeded"),
+        granted=read.count("granted"),
+        breach=read.flag("breach"),
+        duration=read.number("duration"),
+        attempts=read.count("attempts"),
+        files=read.text("files"),
+        evidence=_evidence(read),
     )
 
 
-def support_from_json(data: Mapping[str, Any]) -> FunctionSupport:
-    """One function's support. Raises KeyError or ValueError when `data` is not of this format."""
+def support_from_json(data: Mapping[str, Any], place: str = "") -> FunctionSupport:
+    """One function's support. Raises ValueError when `data` is not of this format."""
+    read = Typed(data, place)
     return FunctionSupport(
-        function=data["function"],
-        family=data["family"],
-        state=Support(data["state"]),
-        reason=data["reason"],
-        through=data["through"],
-        reserved=data["reserved"],
-        auxiliary=data["auxiliary"],
+        function=read.text("function"),
+        family=read.text("family"),
+        state=read.word("state", Support),
+        reason=read.text("reason"),
+        through=read.text("through"),
+        reserved=read.flag("reserved"),
+        auxiliary=read.flag("auxiliary"),
     )
 
 
-def run_from_json(data: Mapping[str, Any]) -> BackendRun:
-    """One backend's part. Raises KeyError or ValueError when `data` is not of this format."""
-    return BackendRun(
-        backend=data["backend"],
-        identity=data["identity"],
-        capabilities=tuple(data["capabilities"]),
-        support=tuple(support_from_json(entry) for entry in data["support"]),
-        cases=tuple(case_from_json(case) for case in data["cases"]),
-        notes=tuple(
-            RunNote(note["clause"], note["key"], tuple((a, n, c) for a, n, c in note["answers"]))
-            for note in data["notes"]
-        ),
-        case_list=data["case_list"],
-        duration=data["duration"],
-        complete=data["complete"],
-        trouble=data["trouble"],
+def _note(data: Mapping[str, Any], place: str = "") -> RunNote:
+    read = Typed(data, place)
+    return RunNote(read.text("clause"), read.text("key"), read.tuples("answers", str, int, str))
+
+
+def run_from_json(data: Mapping[str, Any], place: str = "") -> BackendRun:
+    """One backend's part. Raises ValueError when `data` is not of this format, or its totals do not add up."""
+    read = Typed(data, place)
+    run = BackendRun(
+        backend=read.text("backend"),
+        identity=_identity(read.nested("identity")),
+        capabilities=read.texts("capabilities"),
+        support=read.listed("support", support_from_json),
+        cases=read.listed("cases", case_from_json),
+        notes=read.listed("notes", _note),
+        limits=read.listed("limits", limit_from_json),
+        case_list=read.text("case_list"),
+        duration=read.number("duration"),
+        complete=read.flag("complete"),
+        trouble=read.text("trouble"),
     )
+    told = (read.mapping("totals"), read.mapping("discrepancies"), read.count("granted"))
+    if told != (run.totals, run.by_strength, run.granted):
+        raise ValueError(f"{place or 'run'}: its totals are not those of its cases")
+    if len({case.id for case in run.cases}) != len(run.cases):
+        raise ValueError(f"{place or 'run'}: a case stands there twice")
+    return run
 
 
-def from_json(data: Mapping[str, Any]) -> Results:
-    """A whole run. Raises KeyError or ValueError when `data` is not of this format."""
+def _identity(read: Typed) -> dict[str, Any]:
+    names = (name for name in read.data if name != "details")
+    details = {"details": read.text_by_name("details")} if "details" in read.data else {}
+    return {name: read.text(name) for name in names} | details
+
+
+def _held(data: Mapping[str, Any], place: str = "") -> Held:
+    read = Typed(data, place)
+    code = read.integer("code")
+    if code not in CODES:
+        raise ValueError(f"{place}.code is no exit code")
+    return Held(code, read.text("reason"))
+
+
+def from_json(data: object) -> Results:
+    """A whole run. Raises ValueError when `data` is not of this format."""
+    if not isinstance(data, dict) or "format" not in data:
+        raise ValueError("it holds something else")
     if data["format"] != FORMAT:
-        raise ValueError(f"results of format {data['format']}, this version reads format {FORMAT}")
+        raise ValueError(f"results of format {data['format']!r}, this version reads format {FORMAT}")
+    read = Typed(data)
+    ending = read.nested("exit")
+    holds = ending.listed("holds", _held)
+    if ending.integer("code") != (holds[0].code if holds else 0):
+        raise ValueError("exit: its code is not the first that holds")
+    fail_on = read.texts("fail_on")
+    if not {strength.value for strength in DISCREPANCY}.issuperset(fail_on):
+        raise ValueError("fail_on names an unknown strength")
     return Results(
-        version=data["tool"]["version"],
-        spec=data["spec"],
-        started=data["started"],
-        ended=data["ended"],
-        finished=data["finished"],
-        filtered=data["filtered"],
-        seed=data["seed"],
-        options=data["options"],
-        limits=data["limits"],
-        runs=tuple(run_from_json(run) for run in data["runs"]),
-        code=data["exit"]["code"],
-        holds=tuple(Held(held["code"], held["reason"]) for held in data["exit"]["holds"]),
+        version=read.nested("tool").text("version"),
+        spec=read.text("spec"),
+        started=read.text("started"),
+        ended=read.text("ended"),
+        finished=read.flag("finished"),
+        filtered=read.flag("filtered"),
+        seed=read.optional_integer("seed"),
+        options=read.mapping("options"),
+        runs=read.listed("runs", run_from_json),
+        code=ending.integer("code"),
+        holds=holds,
+        fail_on=frozenset(Strength(word) for word in fail_on),
+        tables=tables_from_json(read.nested("tables")),
+        environment=read.text_by_name("environment"),
     )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
-from acl_cts.reports.clause_text import ClauseText
-from acl_cts.reports.results import BackendRun, CaseResult, Results, Support
+from acl_cts.reports.limit_table import limit_table, measured
+from acl_cts.reports.results import BackendRun, Results, Support
 from acl_cts.reports.roots import Root, roots
-from acl_cts.reports.words import counted
-from acl_cts.specs.judgement import Strength, Verdict
+from acl_cts.reports.words import counted, first_line
+from acl_cts.specs.judgement import Verdict
 
 DETAILED = 3
 """Failures of one backend that are told in full; with more, the summary would not fit a screen or two."""
@@ -27,14 +28,10 @@ WIDTH = 116
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Renders results. `program` gives the text of a failing case's program, `command` what reproduces it."""
+    """Renders results. `folder`: the report's folder as the reader names it, '' when they are in it."""
 
     results: Results
-    clauses: Mapping[str, ClauseText]
-    fail_on: frozenset[Strength]
-    program: Callable[[CaseResult], str]
-    command: Callable[[BackendRun, CaseResult], str]
-    files: Callable[[CaseResult], str] = field(default=lambda case: case.files)
+    folder: str = ""
 
     def text(self) -> str:
         """The whole summary, ending in a newline."""
@@ -52,7 +49,7 @@ class Summary:
             yield from self._failures(run)
         yield ""
         for held in results.holds[:6]:
-            yield _cut(f"[exit code {held.code}] {held.reason.splitlines()[0]}")
+            yield _cut(f"[exit code {held.code}] {first_line(held.reason)}")
         if len(results.holds) > 6:
             yield f"    and {counted(len(results.holds) - 6, 'more reason')}: see results.json"
         others = sorted({held.code for held in results.holds} - {results.code})
@@ -76,6 +73,9 @@ class Summary:
         yield f"  notes             {notes}; {counted(observed, 'answer')} at {counted(points, 'open point')}"
         yield from self._support(run)
         yield f"  largest area      {_size(run.granted)}"
+        for row in limit_table(self.results):
+            for result in row.results[run.backend]:
+                yield _cut(f"  limit             {row.limit}: documented {row.documented}; {measured(result)}")
         for reason, number in _reasons(run)[:4]:
             yield _cut(f"  not judged        {number} × {reason}")
         for note in run.notes[:2]:
@@ -94,42 +94,43 @@ class Summary:
             yield _cut(f"  not supported     {family} ({len(names)} of {whole}{reserved}): {told}")
 
     def _failures(self, run: BackendRun) -> Iterator[str]:
-        found = roots(run, self.fail_on)
+        found = roots(run, self.results.fail_on)
         if not found:
             return
         yield ""
         yield f"{run.backend}: failures by root cause"
         told = [root for root in found[:DETAILED] if root.cases[0].files or root.headline]
         for number, root in enumerate(told, 1):
-            yield from self._detail(number, run, root)
+            yield from self._detail(number, root)
         rest = found[len(told) :]
         for number, root in enumerate(rest[:LISTED], len(told) + 1):
             yield _cut(f"{number}. {_title(root)}  e.g. {root.cases[0].id}")
         if len(rest) > LISTED:
             yield f"and {counted(len(rest) - LISTED, 'more root cause')}: see results.json"
 
-    def _detail(self, number: int, run: BackendRun, root: Root) -> Iterator[str]:
+    def _detail(self, number: int, root: Root) -> Iterator[str]:
         case, headline = root.cases[0], root.headline
         yield _cut(f"{number}. {_title(root)}")
         yield f"   case       {case.id}"
         if headline is not None:
             yield _cut(f"   expected   {headline.expected}")
             yield _cut(f"   observed   {headline.observed}")
-            clause = self.clauses.get(headline.clause)
+            clause = self.results.tables.clauses.get(headline.clause)
             if clause is not None:
                 # The expectation is the clause's own text most of the time; then its source is all there is to add.
                 same = clause.text == headline.expected
                 yield _cut(f"   documents  {clause.source if same else f'{clause.text} ({clause.source})'}")
         if case.reason and (headline is None or case.verdict is Verdict.FLAKY):
-            yield _cut(f"   reason     {case.reason.splitlines()[0]}")
-        program = self.program(case).splitlines()
+            yield _cut(f"   reason     {first_line(case.reason)}")
+        program = case.evidence.program.splitlines() if case.evidence else []
         for line in program[:PROGRAM_LINES]:
             yield _cut(f"   |  {line}")
         if len(program) > PROGRAM_LINES:
             yield f"   |  ... {counted(len(program) - PROGRAM_LINES, 'more line')}"
         if case.files:
-            yield f"   files      {self.files(case)}"
-            yield f"   reproduce  {self.command(run, case)}"
+            yield f"   files      {Path(self.folder) / case.files}"
+        if case.evidence:
+            yield f"   reproduce  {case.evidence.command}"
 
 
 MEANING = {
@@ -147,7 +148,7 @@ MEANING = {
 def _title(root: Root) -> str:
     many = counted(len(root.cases), "case")
     if root.headline is None:
-        return f"{root.verdict}: {root.cases[0].reason.splitlines()[0] if root.cases[0].reason else ''} ({many})"
+        return f"{root.verdict}: {first_line(root.cases[0].reason)} ({many})"
     return f"{root.verdict}: {root.clause} ({root.headline.strength}), {root.function}, {many}"
 
 

@@ -48,7 +48,6 @@ def run_session(spec: Spec, session: Session, cases: Sequence[Case], whole: bool
         filtered=not whole,
         seed=None,
         options={},
-        limits={},
         runs=(run,),
     )
     holds = holding(results)

@@ -13,10 +13,13 @@ import pytest
 
 import acl_cts.reports
 from acl_cts.reports.clause_text import ClauseText
-from acl_cts.reports.exit_code import DISCREPANCY, ExitCode, final, holding
+from acl_cts.reports.evidence import Evidence
+from acl_cts.reports.exit_code import ExitCode, final, holding
 from acl_cts.reports.files import ReportError, make_folder, read_json, write_json, write_text
 from acl_cts.reports.junit import junit
+from acl_cts.reports.limit_result import LimitKind, LimitResult, LimitVerdict
 from acl_cts.reports.results import (
+    DISCREPANCY,
     BackendRun,
     CaseResult,
     Cause,
@@ -60,7 +63,7 @@ def results(*cases: CaseResult, support: tuple[FunctionSupport, ...] = (SUPPORTE
     fields = {"finished": True, "filtered": False, "seed": None, "runs": (run,)} | more
     return Results(
         version="0.1.0", spec="d" * 64, started="2026-01-01T00:00:00+00:00", ended="2026-01-01T00:00:02+00:00",
-        options={}, limits={}, **fields,  # type: ignore[arg-type]
+        options={}, **fields,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

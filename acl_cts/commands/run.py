@@ -21,16 +21,18 @@ from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.consistency import inconsistent
-from acl_cts.conformance.failures import PROGRAM, forget, tidy
+from acl_cts.conformance.failures import PROGRAM, REPRODUCER, forget, tidy
 from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.plan import Plan
 from acl_cts.progress import RunProgress
-from acl_cts.reports.clause_text import ClauseText
-from acl_cts.reports.exit_code import DISCREPANCY, ExitCode, final, holding
+from acl_cts.reports.environment import environment
+from acl_cts.reports.evidence import Evidence
+from acl_cts.reports.exit_code import ExitCode, final, holding
 from acl_cts.reports.files import ReportError, check_files, make_folder, write_json, write_text
-from acl_cts.reports.junit import junit
-from acl_cts.reports.results import BackendRun, CaseResult, Results, to_json
-from acl_cts.reports.summary import Summary
+from acl_cts.reports.renderings import RENDERINGS, Place
+from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, Results, to_json
+from acl_cts.reports.roots import roots
+from acl_cts.reports.tables import tables_of
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Spec
@@ -45,12 +47,12 @@ Examples:
   acl-cts run --shuffle --seed 7 --isolate
 
 \b
-Written to DIR: results.json, junit.xml, summary.txt, and for every failure
-failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
+Written to DIR: results.json, report.html, report.md, junit.xml, summary.txt, and for
+every failure failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
 repro.c, trace.json and run.json. --max-time counts from the start of the command, building
 and all backends included. Exit code 5 is reserved: see acl-cts --help."""
 
-WRITTEN = ("results.json", "junit.xml", "summary.txt")
+WRITTEN = ("results.json", *(rendering.file for rendering in RENDERINGS.values()))
 """The files of a report; looked at before anything runs, or a whole run might have nowhere to go."""
 
 WORTH_TWO = 500
@@ -113,8 +115,8 @@ def run(**given: Any) -> int:
     with _ended_politely():
         results = _judge(spec, request, ready)
     tidy(kept)
-    summary = _summary(spec, request, results)
-    code = _write(request, results, summary)
+    summary = RENDERINGS["text"].text(results, _place(request))
+    code = _write(request, results)
     if form == "json":
         show(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
     else:
@@ -204,8 +206,10 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
         filtered=bool(request.plan.selection) or bool(request.keyword),
         seed=request.plan.seed,
         options=request.given,
-        limits=_limits(spec),
         runs=tuple(runs),
+        fail_on=request.fail_on,
+        tables=tables_of(spec),
+        environment=environment(),
     )
     holds = holding(results, request.fail_on)
     return dataclasses.replace(results, holds=holds, code=final(holds))
@@ -223,13 +227,14 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[Backen
         tidy(folder)
     if done.trouble:
         click.echo(f"acl-cts: {backend}: {done.trouble}", err=True)
+    shown = {root.cases[0].id for root in roots(done, request.fail_on)}
     return (
         dataclasses.replace(
             done,
             identity=looked.identity,
             capabilities=looked.capabilities,
             notes=inconsistent(spec, done.cases),
-            cases=tuple(_placed(request, folder, case) for case in done.cases),
+            cases=tuple(_placed(request, folder, backend, case, case.id in shown) for case in done.cases),
         ),
         launch.interrupted,
     )
@@ -241,50 +246,44 @@ def _failures(request: Request, backend: str) -> Path:
     return folder if len(request.backends) == 1 else folder / backend.replace(":", "-").replace("/", "-")
 
 
-def _placed(request: Request, folder: Path, case: CaseResult) -> CaseResult:
+def _placed(request: Request, folder: Path, backend: str, case: CaseResult, shown: bool) -> CaseResult:
+    """`case` with its files named from the output folder, and its evidence; with `shown` the whole of it."""
     if not case.files:
         return case
-    return dataclasses.replace(case, files=str((folder / case.files).relative_to(request.out)))
+    place = folder / case.files
+    evidence = Evidence(
+        program=_text(place / PROGRAM),
+        command=replay_command(str(_near(place / PROGRAM)), backend, request.plan.options),
+        reproducer=_text(place / REPRODUCER) if shown else "",
+    )
+    return dataclasses.replace(case, files=str(place.relative_to(request.out)), evidence=evidence)
 
 
-def _write(request: Request, results: Results, summary: str) -> int:
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _near(path: Path) -> Path:
+    """`path` as short as it can be from here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _place(request: Request) -> Place:
+    """Where the reports of this run stand."""
+    return Place(results=request.out, out=request.out, shown=str(_near(request.out)))
+
+
+def _write(request: Request, results: Results) -> int:
     """Write the reports. The run's exit code, or the one for a fault of the suite when they cannot be written."""
     try:
         write_json(request.out / "results.json", to_json(results))
-        write_text(request.out / "junit.xml", junit(results, request.fail_on))
-        write_text(request.out / "summary.txt", summary)
+        for rendering in RENDERINGS.values():
+            write_text(request.out / rendering.file, rendering.text(results, _place(request)))
     except ReportError as error:
         # The verdicts are known by now: show them all the same.
         click.echo(f"acl-cts: {error}", err=True)
         return ExitCode.HARNESS
     return results.code
-
-
-def _summary(spec: Spec, request: Request, results: Results) -> str:
-    """The summary, with paths as short as they can be from here."""
-
-    def shown(case: CaseResult) -> Path:
-        place = request.out / case.files
-        return place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
-
-    def program(case: CaseResult) -> str:
-        path = request.out / case.files / PROGRAM
-        if not case.files or not path.is_file():
-            return ""
-        return path.read_text(encoding="utf-8", errors="replace")
-
-    return Summary(
-        results=results,
-        clauses={name: ClauseText(clause.text_en, str(clause.source)) for name, clause in spec.clauses.items()},
-        fail_on=request.fail_on,
-        program=program,
-        command=lambda run, case: replay_command(str(shown(case) / PROGRAM), run.backend, request.plan.options),
-        files=lambda case: str(shown(case)),
-    ).text()
-
-
-def _limits(spec: Spec) -> dict[str, Any]:
-    return {name: {"readings": dict(limit.readings), "unit": limit.unit} for name, limit in spec.limits.items()}
 
 
 def _short(results: Results, out: Path) -> dict[str, Any]:

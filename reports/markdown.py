@@ -1,0 +1,166 @@
+"""Markdown: a summary for comments on code hosts, which take no long ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from acl_cts.reports.advice import unjudged
+from acl_cts.reports.html_report import UNSHOWABLE
+from acl_cts.reports.limit_table import limit_table, measured
+from acl_cts.reports.open_points import open_points
+from acl_cts.reports.results import BackendRun, Results
+from acl_cts.reports.roots import Root, roots
+from acl_cts.reports.summary import MEANING
+from acl_cts.reports.words import counted
+
+MOST = 56_000
+"""Bytes of a comment; code hosts refuse those of 64 KiB."""
+
+PROGRAM = 3_000
+"""Characters of a program that are shown."""
+
+
+def markdown(results: Results) -> str:
+    """The comment. What does not fit is left out from the end, and the number of parts left out is told."""
+    parts = [part for part in _parts(results) if part]
+    text, used, left = [], 0, 0
+    for part in parts:
+        size = len(part.encode("utf-8", "replace"))
+        if used + size > MOST:
+            left += 1
+            continue
+        used += size
+        text.append(part)
+    if left:
+        text.append(f"{counted(left, 'part')} left out here; the other reports hold all.\n")
+    return UNSHOWABLE.sub("\ufffd", "\n".join(text))
+
+
+def _parts(results: Results) -> Iterator[str]:
+    yield _head(results)
+    yield _totals(results)
+    yield _limits(results)
+    for run in results.runs:
+        found = roots(run, results.fail_on)
+        if found:
+            yield f"### {_prose(run.backend)}: {counted(len(found), 'root cause')}\n"
+        for root in found:
+            yield _root(results, root)
+    for run in results.runs:
+        yield _unjudged(run)
+    yield _divergences(results)
+
+
+def _head(results: Results) -> str:
+    lines = [
+        f"## acl-cts {_prose(results.version)}: exit code {results.code}, {MEANING.get(results.code, 'unknown')}",
+        "",
+        f"Tables {_code(results.spec[:12])}, {_prose(results.started)}."
+        + (" A selection of the cases." if results.filtered else "")
+        + ("" if results.finished else " **Interrupted: the results are partial.**"),
+        "",
+        *(f"- {held.code}: {_prose(held.reason)}" for held in results.holds[:20]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _totals(results: Results) -> str:
+    names = [name for name in ("pass", "fail") if results.runs]
+    names += [name for run in results.runs for name, number in run.totals.items() if number and name not in names]
+    names = list(dict.fromkeys(names))
+    rows = [[_prose(run.backend), *(str(run.totals[name]) for name in names)] for run in results.runs]
+    return _table(["backend", *names], rows) if rows else ""
+
+
+def _limits(results: Results) -> str:
+    rows = []
+    for row in limit_table(results):
+        cells = ["; ".join(map(measured, row.results[run.backend])) or "not probed" for run in results.runs]
+        rows.append([_code(row.limit), _prose(row.documented), *map(_prose, cells)])
+    if not rows:
+        return ""
+    return "### Limits\n\n" + _table(["limit", "documented", *(_prose(run.backend) for run in results.runs)], rows)
+
+
+def _root(results: Results, root: Root) -> str:
+    case, headline = root.cases[0], root.headline
+    title = f"{_code(root.clause)} ({headline.strength}), {_code(root.function)}" if headline else _first(case.reason)
+    lines = [
+        "<details>",
+        f"<summary>{root.verdict}: {_tagged(title)}, {counted(len(root.cases), 'case')}</summary>",
+        "",
+    ]
+    if headline is not None:
+        text = results.tables.clauses.get(root.clause)
+        lines += [f"- expected: {_prose(headline.expected)}", f"- observed: {_prose(headline.observed)}"]
+        if text is not None:
+            same = text.text == headline.expected
+            lines.append(f"- documents: {_prose(text.source if same else f'{text.text} ({text.source})')}")
+    if case.reason and headline is not None:
+        lines.append(f"- reason: {_prose(case.reason)}")
+    lines.append(f"- case: {_code(case.id)}")
+    if case.evidence is not None:
+        program = case.evidence.program
+        cut = "\n..." if len(program) > PROGRAM else ""
+        lines += ["", _fence(program[:PROGRAM] + cut), "", _fence(case.evidence.command, "sh")]
+    return "\n".join([*lines, "", "</details>", ""])
+
+
+def _unjudged(run: BackendRun) -> str:
+    found = unjudged(run)
+    if not found:
+        return ""
+    lines = [f"- {entry.number} × {entry.verdict}: {_prose(entry.reason)}" for entry in found[:15]]
+    more = [f"- {counted(len(found) - 15, 'more reason')}"] if len(found) > 15 else []
+    return "\n".join([f"### {_prose(run.backend)}: not judged", "", *lines, *more, ""])
+
+
+def _divergences(results: Results) -> str:
+    points = [point for point in open_points(results) if point.differs]
+    if not points:
+        return ""
+    rows = [
+        [_code(point.clause), *(_prose(", ".join(answer for answer, _ in found[:6])) or "–" for found in point.answers)]
+        for point in points
+    ]
+    table = _table(["clause", *(_prose(run.backend) for run in results.runs)], rows)
+    summary = f"<summary>{counted(len(points), 'open point')} answered differently</summary>"
+    return f"<details>\n{summary}\n\n{table}\n</details>\n"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _prose(text: str) -> str:
+    """Hostile text in one line: no markup, no mention of a person, no link, no cell of a table."""
+    plain = re.sub(r"\s+", " ", text).strip()
+    escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|~$])", r"\\\1", escaped)
+    # A zero-width joiner would be invisible in what people copy; entities are not.
+    return escaped.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")
+
+
+def _code(text: str) -> str:
+    """Hostile text as code in a line."""
+    plain = re.sub(r"\s+", " ", text).replace("|", "¦").strip()
+    mark = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
+    room = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{mark}{room}{plain}{room}{mark}" if plain else ""
+
+
+def _tagged(text: str) -> str:
+    """A line inside of an HTML element, where Markdown is not read."""
+    return re.sub(r"`+ ?(.*?) ?`+", r"\1", text)
+
+
+def _first(text: str) -> str:
+    return _prose(text.splitlines()[0] if text else "no reason given")
+
+
+def _fence(text: str, language: str = "") -> str:
+    """Hostile text as a block of code."""
+    mark = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    return f"{mark}{language}\n{text.rstrip()}\n{mark}"
