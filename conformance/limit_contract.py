@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from acl_cts.specs.evaluate import compile_expression
-from acl_cts.specs.execution import Execution, Judged, Outcome
+from acl_cts.specs.execution import Execution, Judged, Outcome, UnsetError
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.judgement import Strength
+from acl_cts.specs.loader import SpecError
 from acl_cts.specs.model import Clause, Limit, Spec
 from acl_cts.specs.plan import follow, follow_into
 from acl_cts.specs.program import Call, Fill, Int, Ramp, Room, Value
 from acl_cts.specs.recipe import Recipe
+from acl_cts.specs.values import NotApplicableError
 
 SHORT = 256
 """Bytes of caller memory where more is named than a probe may give: such a call must be refused before they matter."""
@@ -41,15 +43,28 @@ class Contract:
     limit: Limit
     recipe: Recipe
     _model: Execution | None = None
+    _documented: tuple[tuple[str, int], ...] = ()
     _known: dict[int, Required] = field(default_factory=dict)
 
     def documented(self) -> tuple[tuple[str, int], ...]:
-        """The outermost allowed value by reading."""
-        readings = dict(self.limit.readings) or {self.limit.relative: 0}
-        frame = self._before(0).frame(self.recipe.call, self._counters(0))
-        term = compile_expression(self.recipe.allowed)
-        machine, args = frame.machine, frame.args
-        return tuple((name, term(Frame(machine, {**args, "limit": value}))) for name, value in readings.items())
+        """The outermost allowed value by reading. Raises SpecError where the table does not say it."""
+        if not self._documented:
+            readings = dict(self.limit.readings) or {self.limit.relative: 0}
+            found = tuple((name, self._allowed(value)) for name, value in readings.items())
+            self._documented = found
+        return self._documented
+
+    def _allowed(self, reading: int) -> int:
+        recipe = self.recipe
+        try:
+            frame = self._before(0).frame(recipe.call, self._counters(0))
+            value = compile_expression(recipe.allowed)(Frame(frame.machine, {**frame.args, "limit": reading}))
+        except (NotApplicableError, UnsetError) as error:
+            value = error
+        if not isinstance(value, int) or value < 0:
+            where = f"limit {self.limit.name}, probe of {recipe.function} in line {recipe.line}"
+            raise SpecError(f"{where}: {recipe.allowed_text!r} is no number from 0 after the set-up")
+        return value
 
     def required(self, value: int) -> Required:
         """What the call must answer at `value`."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from acl_cts.backends.backend import BackendError, HarnessError, Session
+from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
+from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.budget import FEW_CRASHES, Budget
 from acl_cts.conformance.limit_contract import Contract
 from acl_cts.conformance.limit_question import CannotAskError, Questioner
@@ -16,6 +18,7 @@ from acl_cts.conformance.support import unsupported
 from acl_cts.conformance.worker import Worker
 from acl_cts.reports.limit_result import LimitKind, LimitResult, LimitVerdict
 from acl_cts.reports.results import FunctionSupport, Support
+from acl_cts.specs.loader import SpecError
 from acl_cts.specs.model import Limit, Spec
 from acl_cts.specs.recipe import Recipe
 
@@ -25,12 +28,18 @@ BEYOND = 3
 Watch = Callable[[LimitResult], None]
 """Is told each result as it falls."""
 
+Choice = Callable[[Limit, Recipe], bool]
+"""Whether a limit is to be probed in one way."""
 
-def recipes(spec: Spec, names: Iterable[str] = ()) -> tuple[tuple[Limit, Recipe], ...]:
-    """Every limit with each of its recipes, in the order of the tables; only those called `names` when there are
-    any."""
-    wanted = frozenset(names)
-    return tuple((lim, each) for lim in spec.limits.values() if not wanted or lim.name in wanted for each in lim.probes)
+
+def every(limit: Limit, recipe: Recipe) -> bool:
+    """The choice of all."""
+    return True
+
+
+def recipes(spec: Spec, choice: Choice = every) -> tuple[tuple[Limit, Recipe], ...]:
+    """Every chosen limit with each of its recipes, in the order of the tables."""
+    return tuple((lim, each) for lim in spec.limits.values() for each in lim.probes if choice(lim, each))
 
 
 def probe_limits(
@@ -39,20 +48,36 @@ def probe_limits(
     support: Mapping[str, FunctionSupport],
     deadline: float | None = None,
     watch: Watch = lambda result: None,
-    names: Iterable[str] = (),
+    choice: Choice = every,
 ) -> tuple[LimitResult, ...]:
-    """A result for every recipe, whatever the library or the machinery does. `deadline`: reading of the monotonic clock
-    after which nothing is executed."""
+    """A result for every chosen recipe, whatever the library or the machinery does. `deadline`: reading of the
+    monotonic clock after which nothing is executed."""
     found: list[LimitResult] = []
     try:
-        for result in search_limits(spec, session, support, deadline, names):
+        for result in search_limits(spec, session, support, deadline, choice):
             found.append(result)
             watch(result)
     except (HarnessError, BackendError) as error:
-        for limit, recipe in recipes(spec, names)[len(found) :]:
-            found.append(bare(Contract(spec, limit, recipe), LimitVerdict.NOT_PROBED, str(error)))
-            watch(found[-1])
+        found += _unprobed(spec, recipes(spec, choice)[len(found) :], str(error))
     return tuple(found)
+
+
+def probe_backend(
+    spec: Spec,
+    backend: str,
+    options: Options,
+    support: Mapping[str, FunctionSupport],
+    deadline: float | None = None,
+    choice: Choice = every,
+) -> tuple[LimitResult, ...]:
+    """The same for a backend that is opened for it."""
+    if not recipes(spec, choice):
+        return ()
+    try:
+        with open_backend(backend, options) as session:
+            return probe_limits(spec, session, support, deadline, choice=choice)
+    except (HarnessError, BackendError) as error:
+        return tuple(_unprobed(spec, recipes(spec, choice), str(error)))
 
 
 def search_limits(
@@ -60,7 +85,7 @@ def search_limits(
     session: Session,
     support: Mapping[str, FunctionSupport],
     deadline: float | None = None,
-    names: Iterable[str] = (),
+    choice: Choice = every,
 ) -> Iterator[LimitResult]:
     """The results one by one. Raises HarnessError or BackendError when nothing can be executed any more."""
     worker = Worker(session, spec.floor.live_objects)
@@ -69,37 +94,50 @@ def search_limits(
     def expired() -> bool:
         return deadline is not None and time.monotonic() >= deadline
 
-    for limit, recipe in recipes(spec, names):
+    for limit, recipe in recipes(spec, choice):
         contract = Contract(spec, limit, recipe)
-        verdict, why = _beforehand(recipe, support)
+        verdict, why = _beforehand(contract, support)
         if verdict is not None:
             yield bare(contract, verdict, why)
         else:
             yield _search(Questioner(contract, worker, budget, expired))
 
 
-def _beforehand(recipe: Recipe, support: Mapping[str, FunctionSupport]) -> tuple[LimitVerdict | None, str]:
+def _unprobed(spec: Spec, rest: Iterable[tuple[Limit, Recipe]], why: str) -> Iterator[LimitResult]:
+    for limit, recipe in rest:
+        yield bare(Contract(spec, limit, recipe), LimitVerdict.NOT_PROBED, why)
+
+
+def _beforehand(contract: Contract, support: Mapping[str, FunctionSupport]) -> tuple[LimitVerdict | None, str]:
     """What is known before anything is asked."""
-    lacking = unsupported(recipe.functions, support)
+    functions = contract.recipe.functions
+    lacking = unsupported(functions, support)
     if lacking is not None:
         return LimitVerdict.NOT_SUPPORTED, f"{lacking.function}: {lacking.reason}"
-    for function in sorted(recipe.functions & support.keys()):
+    for function in sorted(functions & support.keys()):
         entry = support[function]
         if entry.auxiliary and entry.state is not Support.SUPPORTED:
             return LimitVerdict.NOT_PROBED, f"{function}: {entry.reason}"
+    try:
+        contract.documented()
+    except SpecError as error:
+        return LimitVerdict.NOT_PROBED, str(error)
     return None, ""
 
 
 def bare(contract: Contract, verdict: LimitVerdict, detail: str = "") -> LimitResult:
     """A result that nothing was measured for."""
     limit, recipe = contract.limit, contract.recipe
+    documented: tuple[tuple[str, int], ...] = ()
+    with contextlib.suppress(SpecError):  # then the detail says so
+        documented = contract.documented()
     return LimitResult(
         limit=limit.name,
         function=recipe.function,
         param=recipe.param,
         unit=limit.unit,
         kind=LimitKind.COUNT if not recipe.param else LimitKind.RELATIONAL if limit.relative else LimitKind.ABSOLUTE,
-        documented=contract.documented(),
+        documented=documented,
         verdict=verdict,
         detail=detail,
         context=recipe.context,
