@@ -230,7 +230,13 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[Backen
         tidy(folder)
     if done.trouble:
         click.echo(f"acl-cts: {backend}: {done.trouble}", err=True)
-    limits = () if launch.interrupted or done.trouble else _limits(spec, request, backend, done.support)
+    limits: tuple[LimitResult, ...] = ()
+    interrupted = launch.interrupted
+    if not interrupted and not done.trouble:
+        try:
+            limits = _limits(spec, request, backend, done.support)
+        except KeyboardInterrupt:
+            interrupted = True  # the verdicts of the cases are written all the same
     shown = {root.cases[0].id for root in roots(done, request.fail_on)}
     return (
         dataclasses.replace(
@@ -241,7 +247,7 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun) -> tuple[Backen
             notes=inconsistent(spec, done.cases),
             cases=tuple(_placed(request, folder, backend, case, case.id in shown) for case in done.cases),
         ),
-        launch.interrupted,
+        interrupted,
     )
 
 
