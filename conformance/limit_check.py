@@ -32,9 +32,8 @@ def _of_recipe(spec: Spec, limit: Limit, recipe: Recipe) -> Iterator[str]:
         yield str(error)
         return
     first = recipe.built + 1 if not recipe.param else 0
-    step = -1 if recipe.at_least else 1
     inner, outer = (max(documented), min(documented)) if recipe.at_least else (min(documented), max(documented))
-    beyond = outer + step
+    beyond = contract.beyond()
     if not all(first <= value <= recipe.most for value in (inner, beyond)):
         yield f"the search goes from {first} to {recipe.most}, and not beyond the documented {outer}"
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from acl_cts.specs.evaluate import compile_expression
-from acl_cts.specs.execution import Execution, Judged, Outcome, UnsetError
+from acl_cts.specs.execution import Execution, Outcome, UnsetError
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.judgement import Strength
@@ -22,16 +22,25 @@ SHORT = 256
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """What the tables say of a call: its outcome, the clause that says so, and whether resources may be short."""
+    """What the tables say of a call: its outcome, the clauses that say so, and whether resources may be short.
+
+    `concerns`: it is this limit that speaks; a value may also lie beyond another limit of the same call.
+    """
 
     outcome: Outcome
-    clause: Clause | None
+    clauses: tuple[Clause, ...]
     scarce: bool
+    concerns: bool = True
+
+    @property
+    def clause(self) -> Clause | None:
+        """The clause that speaks first."""
+        return self.clauses[0] if self.clauses else None
 
     @property
     def counts(self) -> bool:
-        """Whether another answer would be a discrepancy."""
-        decided = self.outcome in (Outcome.ERROR, Outcome.SUCCESS) and self.clause is not None
+        """Whether another answer would be a discrepancy of this limit."""
+        decided = self.outcome in (Outcome.ERROR, Outcome.SUCCESS) and self.concerns
         return decided and self.clause is not None and self.clause.strength is not Strength.ADVISORY
 
 
@@ -66,15 +75,28 @@ class Contract:
             raise SpecError(f"{where}: {recipe.allowed_text!r} is no number from 0 after the set-up")
         return value
 
+    def beyond(self) -> int:
+        """The first value that no reading allows."""
+        documented = [value for _, value in self.documented()]
+        return min(documented) - 1 if self.recipe.at_least else max(documented) + 1
+
     def required(self, value: int) -> Required:
         """What the call must answer at `value`."""
+        found = self._required(value)
+        if found.outcome is not Outcome.ERROR or value == self.beyond():
+            return found
+        own = self._required(self.beyond()).clauses
+        return replace(found, concerns=any(clause in own for clause in found.clauses))
+
+    def _required(self, value: int) -> Required:
         if value not in self._known:
             times = 0 if self.recipe.param else value - self.recipe.built - 1
             run = self._before(times)
             rules = run.rules.functions[self.recipe.function]
             frame = run.frame(self.call(value) if self.recipe.param else self.recipe.call, self._counters(times))
             judged = run.classify(rules, frame)
-            self._known[value] = Required(judged.outcome, _clause(judged), run.scarce(rules, frame))
+            clauses = tuple(rule.clause for rule in judged.rules)
+            self._known[value] = Required(judged.outcome, clauses, run.scarce(rules, frame))
         return self._known[value]
 
     def leaves(self) -> int:
@@ -112,10 +134,6 @@ class Contract:
 
     def _counters(self, iteration: int) -> dict[str, int]:
         return {} if self.recipe.param else {self.recipe.loop.loop: iteration}
-
-
-def _clause(judged: Judged) -> Clause | None:
-    return judged.rules[0].clause if judged.rules else None
 
 
 def _sized(value: Value, length: int) -> Value:

@@ -175,7 +175,8 @@ def _varied(asker: Questioner) -> Edge:
     outside = None if found.outside is None else sign * found.outside
     if recipe.monotone and outside is not None:
         bits = contract.spec.functions[recipe.function].signature.param(recipe.param).bits
-        asker.ask(tell_tales(max(documented) if inside is None else inside, bits, contract.others()))
+        told = tell_tales(max(documented) if inside is None else inside, bits, contract.others())
+        asker.ask(value for value in told if value <= recipe.most or not recipe.at_least)
     return Edge(inside, outside)
 
 
