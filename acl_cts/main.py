@@ -24,6 +24,7 @@ COMMANDS = {
     "list": ("acl_cts.commands.list_cases", "list_cases", "Print case ids, one a line."),
     "replay": ("acl_cts.commands.replay", "replay", "Execute stored programs again, or judge stored traces."),
     "report": ("acl_cts.commands.report", "report", "Make HTML, Markdown, JUnit and text from results."),
+    "limits": ("acl_cts.commands.limits", "limits", "Search the real edge of every documented limit."),
     "spec": ("acl_cts.commands.spec", "spec", "Read the tables: clauses, coverage, defects of the documents."),
     "backends": ("acl_cts.commands.backends", "backends_command", "What can be judged here, and why not."),
 }
@@ -35,6 +36,7 @@ Examples:
   acl-cts run --backend acl --library libascendcl.so --out report
   acl-cts list --function aclrtSetBufUserData
   acl-cts replay report                            every failure of a run again
+  acl-cts limits --backend acl --library libascendcl.so
   acl-cts spec show aclrtAllocBuf
 
 \b

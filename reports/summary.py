@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from acl_cts.reports.limit_table import limit_table, measured
+from acl_cts.reports.limit_grid import cell, documented, where
+from acl_cts.reports.limit_result import LimitVerdict
 from acl_cts.reports.results import BackendRun, Results, Support
 from acl_cts.reports.roots import Root, roots
 from acl_cts.reports.words import counted, first_line
@@ -24,6 +26,9 @@ PROGRAM_LINES = 5
 
 WIDTH = 116
 """Columns after which a line is cut."""
+
+QUIET = frozenset({LimitVerdict.AS_DOCUMENTED, LimitVerdict.NOT_SUPPORTED})
+"""Verdicts on limits that need no line of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +78,25 @@ class Summary:
         yield f"  notes             {notes}; {counted(observed, 'answer')} at {counted(points, 'open point')}"
         yield from self._support(run)
         yield f"  largest area      {_size(run.granted)}"
-        for row in limit_table(self.results):
-            for result in row.results[run.backend]:
-                yield _cut(f"  limit             {row.limit}: documented {row.documented}; {measured(result)}")
+        yield from self._limits(run)
         for reason, number in _reasons(run)[:4]:
             yield _cut(f"  not judged        {number} × {reason}")
         for note in run.notes[:2]:
             answers = ", ".join(f"{answer} ({number}×)" for answer, number, _ in note.answers)
             yield _cut(f"  note              {note.clause}: {answers}")
+
+    def _limits(self, run: BackendRun) -> Iterator[str]:
+        """How many limits were probed, and those that are not simply as documented."""
+        if not run.limits:
+            return
+        numbers = Counter(result.verdict for result in run.limits)
+        told = " · ".join(f"{numbers[verdict]} {verdict}" for verdict in LimitVerdict if numbers[verdict])
+        yield f"  limits            {counted(len(run.limits), 'probe')}: {told}"
+        doubtful = [result for result in run.limits if result.verdict not in QUIET]
+        for result in doubtful[:LISTED]:
+            yield _cut(f"  limit             {result.limit}, {where(result)}: {documented(result)}; {cell(result)}")
+        if len(doubtful) > LISTED:
+            yield f"  limit             and {len(doubtful) - LISTED} more: see results.json"
 
     def _support(self, run: BackendRun) -> Iterator[str]:
         lacking = [entry for entry in run.support if entry.state is Support.NOT_SUPPORTED and not entry.auxiliary]

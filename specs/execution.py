@@ -179,6 +179,18 @@ class Execution:
             return Judged(Outcome.OPEN, (*sure, *uncertain))
         return Judged(Outcome.SUCCESS, tuple([rule for rule in rules.successes if rule.when(frame) is True]))
 
+    def scarce(self, rules: FunctionRules, frame: Frame) -> bool:
+        """Whether a refusal may stand for a lack of resources."""
+        takes, floor = rules.function.takes, self.spec.floor
+        if takes is None:
+            return False
+        asked = frame.args[takes.size] if takes.size else 0
+        return bool(
+            (isinstance(asked, int) and asked > floor.allocation)
+            or self.machine.live_bytes > floor.live_bytes
+            or self.machine.live_objects > floor.live_objects
+        )
+
     def handles(self, rules: FunctionRules, frame: Frame) -> list[Obj]:
         """The objects given as input handles."""
         return [value for _, value in self._given(rules, frame) if isinstance(value, Obj)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,27 @@ from acl_cts.specs.model import (
     Spec,
     Takes,
 )
-from acl_cts.specs.program import Call, Program, Statement, Value, walk
+from acl_cts.specs.program import (
+    MAX_REPEAT,
+    Call,
+    Fill,
+    Int,
+    Program,
+    Ramp,
+    Repeat,
+    Room,
+    Statement,
+    Value,
+    walk,
+)
 from acl_cts.specs.program_text import ProgramError, parse_program
+from acl_cts.specs.recipe import Recipe
 
 FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
+
+CALLER_MEMORY = 2**20
+"""Bytes of caller memory that a probe may give to one parameter."""
 
 _INTEGERS: Mapping[str, int] = {"size_t": 64, "uint64_t": 64, "int64_t": 64, "uint32_t": 32, "int32_t": 32, "int": 32}
 
@@ -196,6 +213,8 @@ class _Builder:
                     raise table.error(table.data["functions"].lines[name], f"function {name} is described twice")
                 functions[name] = self._function(table, name, data)
         self._common_clauses()
+        for table in self.tables:
+            self._probes(table, functions)
         kinds = {name: kind for table in self.tables for name, kind in self._kinds(table).items()}
         spec = self._assemble(functions, kinds)
         _check_references(spec, self.tables)
@@ -268,6 +287,70 @@ class _Builder:
         if function.startswith("acl") and not section.startswith(function) and "acl" not in section:
             section = f"{function}, {section}" if section else function
         return Source(name, section or function, table.data["documents"][name]["edition"])
+
+    # -- probes of limits
+
+    def _probes(self, table: _Table, functions: Mapping[str, Function]) -> None:
+        for name, data in table.data.get("limits", {}).items():
+            recipes = [
+                recipe for each in data.get("probes", ()) for recipe in self._recipes(table, name, each, functions)
+            ]
+            seen: set[tuple[str, str, str]] = set()
+            for recipe in recipes:
+                key = (recipe.function, recipe.param, recipe.context)
+                if key in seen:
+                    raise table.error(
+                        recipe.line, "two probes are told apart by nothing; give a context", f"limit {name}"
+                    )
+                seen.add(key)
+            self.limits[name] = replace(self.limits[name], probes=tuple(recipes))
+
+    def _recipes(
+        self, table: _Table, limit: str, data: _Located, functions: Mapping[str, Function]
+    ) -> Iterator[Recipe]:
+        """One recipe for every choice of the values in `for`."""
+        chosen = data.get("for", {})
+        for values in itertools.product(*chosen.values()):
+            texts = {key: data.get(key, "") for key in ("program", "context")}
+            for word, value in zip(chosen, values, strict=True):
+                texts = {key: re.sub(rf"\b{word}\b", str(value), text) for key, text in texts.items()}
+            yield self._recipe(table, limit, data, texts, functions)
+
+    def _recipe(
+        self,
+        table: _Table,
+        limit: str,
+        data: _Located,
+        texts: Mapping[str, str],
+        functions: Mapping[str, Function],
+    ) -> Recipe:
+        def fail(what: str) -> SpecError:
+            return table.error(data.line, f"probe: {what}", f"limit {limit}")
+
+        program, param = self._program(table, data.line, texts["program"]), data.get("vary", "")
+        call, most = _varied(program, param, data, functions, fail)
+        function = functions[call.function]
+        scope = self._scope(function.signature.params, function.creates)
+        if "limit" in scope.params:
+            raise fail(f"a parameter of {function.name} is called limit, which is the limit's own name here")
+        scope = replace(scope, params={**scope.params, "limit": ex.INT})
+        text = data.get("allowed") or self.limits[limit].relative or "limit"
+        allowed = self._parse(table, ex.parse_expression, text, scope, data.line, f"limit {limit}")
+        if allowed.type not in (ex.INT, ex.ANY):
+            raise fail(f"{text!r} is no number")
+        return Recipe(
+            function=call.function,
+            param=param,
+            context=texts["context"],
+            program=program,
+            allowed=allowed,
+            allowed_text=text,
+            most=most,
+            built=data.get("built", 0),
+            at_least=data.get("direction") == "at-least",
+            monotone=data.get("monotone", True),
+            line=data.line,
+        )
 
     # -- functions
 
@@ -510,6 +593,43 @@ class _Builder:
             floor=Floor(resources["allocation"], resources["live_bytes"], resources["live_objects"]),
             digest=digest.hexdigest(),
         )
+
+
+def _varied(
+    program: Program,
+    param: str,
+    data: _Located,
+    functions: Mapping[str, Function],
+    fail: Callable[[str], SpecError],
+) -> tuple[Call, int]:
+    """The call that a probe varies or repeats, and where the search gives up. Raises what `fail` gives."""
+    problem = program_problem(Interface({name: f.signature for name, f in functions.items()}, {}, ()), program)
+    last = program.body[-1] if program.body else None
+    if problem:
+        raise fail(problem)
+    if isinstance(last, Repeat):
+        calls = [statement for statement in last.body if isinstance(statement, Call)]
+        if param or not calls:
+            raise fail("the program ends in a repeat; that needs a call in it and goes without `vary`")
+        if not data.get("built", 0) < data.get("most", 0) <= MAX_REPEAT or data.get("direction") == "at-least":
+            raise fail(f"a count needs `most`, above `built` and up to {MAX_REPEAT}, and cannot be at-least")
+        return calls[-1], data["most"]
+    if not isinstance(last, Call) or not param:
+        raise fail("the program ends in the call whose parameter `vary` names, or in a repeat")
+    given = dict(last.args)
+    if "built" in data or not isinstance(given.get(param), Int):
+        raise fail(f"`vary` names an integer that {last.function} is given, and goes without `built`")
+    signature = functions[last.function].signature
+    if signature.param(param).kind is not Kind.INTEGER:
+        raise fail(f"`vary` names {param}, which is no integer")
+    highest = (1 << signature.param(param).bits) - 1
+    most = data.get("most", highest)
+    measured = [p for p in signature.params if p.measure == param]
+    if any(not isinstance(given.get(p.name), Fill | Ramp | Room) for p in measured):
+        raise fail(f"{param} measures caller memory, which must be given as bytes, ramp or room")
+    if most > (CALLER_MEMORY if measured else highest):
+        raise fail(f"`most` is beyond what {param} can be: at most {CALLER_MEMORY if measured else highest}")
+    return last, most
 
 
 def _statements(program: Program) -> Iterator[Statement]:

@@ -9,6 +9,7 @@ from acl_cts.specs.expressions import Effect, Expr
 from acl_cts.specs.interface import Interface, Signature
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.program import Program, Statement, Value
+from acl_cts.specs.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,10 @@ class HandleKind:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A documented number: its readings by name (one when there is only one way to read it), unit and source."""
+    """A documented number: its readings by name (one when there is only one way to read it), unit and source.
+
+    `relative`: the limit in terms of a call, in place of readings. `probes`: how its real edge is found.
+    """
 
     name: str
     family: str
@@ -139,6 +143,7 @@ class Limit:
     source: Source
     text: str
     relative: str = ""
+    probes: tuple[Recipe, ...] = ()
 
     @property
     def max(self) -> int:

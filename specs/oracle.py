@@ -243,14 +243,14 @@ class _Judge:
         if record.fault_fired:
             self.ledger.held.add("common.fault-clean")
         elif judged.outcome is Outcome.SUCCESS:
-            if self._scarce(rules, frame):
+            if self.run_of.scarce(rules, frame):
                 self.ledger.scarce = f"{record.function} answered {record.ret}: resources may be short"
             else:
                 rule = judged.rules[0] if judged.rules else None
                 clause = rule.clause if rule else rules.function.clauses[-1]
                 self._violated(clause, record, objects, self._answer(record))
         elif judged.outcome is Outcome.OPEN:
-            if not self._scarce(rules, frame):  # a lack of resources is no answer at an open point
+            if not self.run_of.scarce(rules, frame):  # a lack of resources is no answer at an open point
                 self._open(record, judged, frame, "refused")
         else:
             self.ledger.held.update(rule.clause.id for rule in judged.rules)
@@ -312,18 +312,6 @@ class _Judge:
             self.run_of.bindings[until.found, None] = bound
 
     # ------------------------------------------------------------------------------------------ parts of a call
-
-    def _scarce(self, rules: FunctionRules, frame: Frame) -> bool:
-        """Whether a refusal may stand for a lack of resources."""
-        takes, floor = rules.function.takes, self.spec.floor
-        if takes is None:
-            return False
-        asked = frame.args[takes.size] if takes.size else 0
-        return bool(
-            (isinstance(asked, int) and asked > floor.allocation)
-            or self.machine.live_bytes > floor.live_bytes
-            or self.machine.live_objects > floor.live_objects
-        )
 
     def _open(self, record: CallRecord, judged: Judged, frame: Frame, answer: str) -> None:
         key = (

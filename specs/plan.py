@@ -8,7 +8,7 @@ back at the end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acl_cts.specs import expressions as ex
@@ -73,6 +73,7 @@ class _World:
     undefined: str = ""
     failed: bool | None = None
     fresh: int = 1
+    iterations: int = MAX_ITERATIONS
 
     # -- statements
 
@@ -90,7 +91,7 @@ class _World:
             case Call():
                 self.call(statement, step, counters)
             case Repeat(count=count, loop=loop, body=body):
-                for k in range(min(count, MAX_ITERATIONS)):
+                for k in range(min(count, self.iterations)):
                     self.block(body, step + 1, {**counters, loop: k})
             case When(accepted=accepted, body=body):
                 if self.failed is not None and self.failed is not accepted:
@@ -222,6 +223,17 @@ def follow(spec: Spec, body: tuple[Statement, ...]) -> Execution:
     """The state after `body`, every open point accepted."""
     world = _World(Execution.of(spec, Program(body)), {})
     world.block(body, 0, {})
+    return world.run
+
+
+def follow_into(spec: Spec, body: tuple[Statement, ...], repeat: Repeat, times: int, place: int) -> Execution:
+    """The state after `body`, then `times` iterations of `repeat` and the first `place` statements of the next one;
+    every open point accepted."""
+    world = _World(Execution.of(spec, Program((*body, repeat))), {}, iterations=times)
+    step = world.block(body, 0, {})
+    if times:
+        world.statement(replace(repeat, count=times), step, {})
+    world.block(repeat.body[:place], step + 1, {repeat.loop: times})
     return world.run
 
 

@@ -137,7 +137,7 @@ def test_every_clause_says_where_it_stands() -> None:
 
 def test_the_same_tables_have_the_same_digest_and_others_another(tables: Path) -> None:
     assert load(tables).digest == load_spec(FOLDER).digest
-    edited(tables, "mbuf.yaml", "private_area: {value: 96,", "private_area: {value: 128,")
+    edited(tables, "mbuf.yaml", "value: 96\n", "value: 128\n")
     changed = load(tables)
     assert changed.digest != load_spec(FOLDER).digest
     assert changed.limits["private_area"].max == 128
@@ -173,7 +173,15 @@ ERRORS: list[tuple[str, str, str, str, str]] = [
     ("unknown handle kind", "mbuf.yaml", "handle: mbuf}", "handle: mbof}", "unknown kind of handle"),
     ("unknown C type", "mbuf.yaml", "ctype: aclrtMbuf, handle: mbuf", "ctype: aclrtMboff, handle: mbuf", "aclrtMboff"),
     ("two readings needed", "mbuf.yaml", "readings: {binary: 4294967296, decimal: 4000000000}", "readings: {binary: 4294967296}", ""),
-    ("limit too large", "mbuf.yaml", "{value: 96,", "{value: 18446744073709551616,", ""),
+    ("limit too large", "mbuf.yaml", "value: 96\n", "value: 18446744073709551616\n", ""),
+    ("probe of no function", "mbuf.yaml", "aclrtGetBufUserData(buf=x, dataPtr=room(1)", "aclrtReadUserData(buf=x, dataPtr=room(1)", "limit private_area: probe: unknown function aclrtReadUserData"),
+    ("probe of no parameter", "mbuf.yaml", "vary: offset\n", "vary: place\n", "limit private_area: probe: `vary` names an integer"),
+    ("probe of nothing", "mbuf.yaml", "        vary: index\n", "", "limit chain_index: probe: the program ends in the call whose parameter"),
+    ("probe without end", "mbuf.yaml", "        most: 4096\n", "", "limit chain: probe: a count needs `most`"),
+    ("probe without memory", "mbuf.yaml", "most: 65536\n", "most: 1048577\n", "limit private_area: probe: `most` is beyond what size can be"),
+    ("probe of a handle", "mbuf.yaml", "allowed: limit - offset", "allowed: buf", "limit private_area: probe: 'buf' is no number"),
+    ("probe in other words", "mbuf.yaml", "allowed: limit - offset", "allowed: limit - place", "unknown name 'place'"),
+    ("probe twice", "mbuf.yaml", "for: {APPENDED: [1, 2, 127]}", "for: {APPENDED: [1, 1, 127]}", "limit chain_index: nothing tells two probes apart"),
     ("other format", "errors.yaml", "format: 1", "format: 2", "format"),
 ]  # fmt: skip
 

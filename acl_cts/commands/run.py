@@ -27,20 +27,23 @@ from acl_cts.conformance.events import Begun, Finished, Left, Opened
 from acl_cts.conformance.failures import PROGRAM, REPRODUCER, forget, tidy
 from acl_cts.conformance.journal import JOURNAL, Journal, Past, Story, read_journal, stands
 from acl_cts.conformance.launch import Launch
+from acl_cts.conformance.limit_probe import probe_backend
 from acl_cts.conformance.plan import Plan
 from acl_cts.progress import RunProgress
 from acl_cts.reports.environment import environment
 from acl_cts.reports.evidence import Evidence
 from acl_cts.reports.exit_code import ExitCode, final, holding
 from acl_cts.reports.files import ReportError, check_files, forget_files, make_folder, write_json, write_text
+from acl_cts.reports.limit_result import LimitResult
 from acl_cts.reports.renderings import RENDERINGS, Place
-from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, Results, to_json
+from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, FunctionSupport, Results, to_json
 from acl_cts.reports.roots import roots
 from acl_cts.reports.tables import tables_of
 from acl_cts.resume import check_opened, options_of
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.loader import load_spec
-from acl_cts.specs.model import Spec
+from acl_cts.specs.model import Limit, Spec
+from acl_cts.specs.recipe import Recipe
 from acl_cts.stdout import show
 
 EPILOG = """\b
@@ -262,22 +265,46 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun, journal: Journa
         tidy(folder)
     if done.trouble:
         click.echo(f"acl-cts: {backend}: {done.trouble}", err=True)
+    limits: tuple[LimitResult, ...] = ()
+    interrupted = launch.interrupted
+    if not interrupted and not done.trouble:
+        try:
+            limits = _limits(spec, request, backend, done.support)
+        except KeyboardInterrupt:
+            interrupted = True  # the verdicts of the cases are written all the same
     shown = {root.cases[0].id for root in roots(done, request.fail_on)}
     return (
         dataclasses.replace(
             done,
             identity=looked.identity,
             capabilities=looked.capabilities,
+            limits=limits,
             notes=inconsistent(spec, done.cases),
             cases=tuple(_placed(request, folder, backend, case, case.id in shown) for case in done.cases),
         ),
-        launch.interrupted,
+        interrupted,
     )
 
 
 def _all_judged(results: Results) -> bool:
     """Whether there is nothing to go on with."""
     return results.finished and all(run.complete and all(map(stands, run.cases)) for run in results.runs)
+
+
+def _limits(
+    spec: Spec, request: Request, backend: str, support: tuple[FunctionSupport, ...]
+) -> tuple[LimitResult, ...]:
+    """The real edges of the documented limits, as far as the selection asks for functions or families at all."""
+    chosen, plan = request.plan.selection, request.plan
+
+    def choice(limit: Limit, recipe: Recipe) -> bool:
+        if request.keyword or chosen.groups or chosen.clauses or chosen.cases:
+            return False
+        of_family = not chosen.families or limit.family in chosen.families
+        return of_family and (not chosen.functions or recipe.function in chosen.functions)
+
+    known = {entry.function: entry for entry in support}
+    return probe_backend(spec, backend, plan.options, known, plan.deadline, choice)
 
 
 def _failures(request: Request, backend: str) -> Path:

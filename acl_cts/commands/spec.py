@@ -10,11 +10,13 @@ from acl_cts.backends.backend import Options
 from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.coverage import check
+from acl_cts.conformance.limit_check import limit_problems
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.words import counted
 from acl_cts.specs.loader import load_spec
-from acl_cts.specs.model import Clause, Family, Spec
+from acl_cts.specs.model import Clause, Family, Limit, Spec
+from acl_cts.specs.program_text import format_program
 from acl_cts.stdout import show
 
 LANGUAGE = click.option("--lang", default="en", show_default=True, type=click.Choice(["en", "zh"]), help="Language.")
@@ -27,18 +29,19 @@ def spec() -> None:
 
 @spec.command(
     "show",
-    short_help="Print what the tables say of a family, function or clause.",
+    short_help="Print what the tables say of a family, function, clause or limit.",
     epilog="""\b
 Examples:
   acl-cts spec show                        every function
   acl-cts spec show mbuf                   one family and its functions
   acl-cts spec show aclrtSetBufUserData    its clauses
-  acl-cts spec show mbuf.alloc.limit --lang zh""",
+  acl-cts spec show mbuf.alloc.limit --lang zh
+  acl-cts spec show data_area              a limit, and how its edge is found""",
 )
 @click.argument("name", required=False)
 @LANGUAGE
 def show_command(name: str | None, lang: str) -> None:
-    """Print what the tables say of a family, function or clause; without a NAME, which functions there are."""
+    """Print what the tables say of a family, function, clause or limit; without a NAME, which functions there are."""
     tables = load_spec()
     if name is None:
         _overview(tables)
@@ -49,11 +52,14 @@ def show_command(name: str | None, lang: str) -> None:
     if name in tables.families:
         show("\n".join(_family(tables, tables.families[name], lang)))
         return
+    if name in tables.limits:
+        show("\n".join(_limit(tables.limits[name])))
+        return
     found = [clause for clause in tables.clauses.values() if clause.function == name]
     if not found and name not in tables.interface.functions:
-        known = [*tables.families, *tables.interface.functions, *tables.clauses]
+        known = [*tables.families, *tables.interface.functions, *tables.clauses, *tables.limits]
         hint = suggestion(name, known) or "; see `acl-cts spec show`"
-        raise SelectionError(f"no family, function or clause is called {name!r}{hint}")
+        raise SelectionError(f"no family, function, clause or limit is called {name!r}{hint}")
     show("\n\n".join("\n".join(_clause(clause, lang)) for clause in found) or f"{name}: no clause")
 
 
@@ -64,12 +70,12 @@ def check_command() -> int:
     """Check the tables, and that the cases put every clause to the test.
 
     A guard needs a case on each side, a postcondition a trace that holds and a falsified one that is flagged, an open
-    clause an observation. Exit code 2 when something is wrong.
+    clause an observation, a limit a probe that its clauses agree with. Exit code 2 when something is wrong.
     """
     tables = load_spec()
     generated = cached_cases(tables)
     with open_backend("simulator", Options()) as session, open_backend("simulator:lenient", Options()) as lenient:
-        problems = check(tables, generated, session, (lenient,))
+        problems = (*limit_problems(tables), *check(tables, generated, session, (lenient,)))
     for problem in problems:
         show(str(problem))
     if problems:
@@ -117,12 +123,39 @@ def _family(tables: Spec, family: Family, lang: str) -> Iterator[str]:
     yield f"    status    {family.status}"
     yield "    functions"
     yield from (f"    {line}" for line in _functions(tables, family))
+    if any(limit.family == family.name for limit in tables.limits.values()):
+        yield "    limits"
+    for limit in tables.limits.values():
+        if limit.family == family.name:
+            yield f"      {limit.name:<48} {_value(limit)}"
 
 
 def _functions(tables: Spec, family: Family) -> Iterator[str]:
     for function in family.functions:
         number = sum(clause.function == function for clause in tables.clauses.values())
         yield f"  {function:<48} {counted(number, 'clause')}"
+
+
+def _value(limit: Limit) -> str:
+    """The limit's value, its readings, or what it is relative to, with the unit."""
+    if limit.relative:
+        return f"{limit.relative} ({limit.unit})"
+    if len(limit.readings) == 1:
+        return counted(limit.max, limit.unit)
+    return " or ".join(f"{counted(value, limit.unit)} ({name})" for name, value in limit.readings.items())
+
+
+def _limit(limit: Limit) -> Iterator[str]:
+    yield f"{limit.name} ({limit.family})"
+    yield f"    value     {_value(limit)}"
+    yield f"    text      {limit.text}"
+    yield f"    source    {limit.source}"
+    for recipe in limit.probes:
+        varied = recipe.param or "number of elements"
+        bound = f"{'at least' if recipe.at_least else 'at most'} {recipe.allowed_text}"
+        context = f", {recipe.context}" if recipe.context else ""
+        yield f"    probe     {recipe.function}, {varied}: {bound}{context}; searched up to {recipe.most}"
+        yield from (f"        |  {line}" for line in format_program(recipe.program).splitlines()[1:])
 
 
 def _clause(clause: Clause, lang: str) -> Iterator[str]:
