@@ -23,6 +23,7 @@ COMMANDS = {
     "list": ("acl_cts.commands.list_cases", "list_cases", "Print case ids, one a line."),
     "replay": ("acl_cts.commands.replay", "replay", "Execute stored programs again, or judge stored traces."),
     "spec": ("acl_cts.commands.spec", "spec", "Read the tables: clauses, coverage, defects of the documents."),
+    "executor": ("acl_cts.commands.executor", "executor", "Build an executor for another machine, or look at one."),
     "backends": ("acl_cts.commands.backends", "backends_command", "What can be judged here, and why not."),
 }
 """Module, name and one line of every subcommand; a module is imported when its command is used."""

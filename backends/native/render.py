@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -106,10 +107,22 @@ def cell_width(param: Param) -> int:
 
 
 def interface_digest(interface: Interface) -> str:
-    """Identifies what an executor was generated from: the interface and the layout of commands and replies."""
-    parts = [str(layout.constants()), str(interface.typedefs)]
+    """Identifies the tables that an executor was generated from, as far as it knows them."""
+    parts = [str(interface.typedefs)]
     parts += [str(interface.functions[name]) for name in interface.functions]
     parts += [str(interface.callbacks[name]) for name in interface.callbacks]
+    return _digest(parts)
+
+
+@cache
+def protocol_digest() -> str:
+    """Identifies how the two sides talk: the layout of commands and replies, and the C that reads and writes them."""
+    parts = [str(layout.constants()), str(layout.STATUS)]
+    parts += [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.j2"))]
+    return _digest(parts)
+
+
+def _digest(parts: list[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -129,6 +142,7 @@ def render_executor(interface: Interface, flavour: str) -> str:
         constants=layout.constants(),
         status=layout.STATUS,
         digest=interface_digest(interface),
+        protocol=protocol_digest(),
         flavour=flavour,
         typedefs=_typedefs(interface),
         functions=functions,
