@@ -36,6 +36,7 @@ from acl_cts.specs.program_text import ProgramError, parse_program
 
 FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
+OPTIONAL = FOLDER / "more"
 
 _INTEGERS: Mapping[str, int] = {"size_t": 64, "uint64_t": 64, "int64_t": 64, "uint32_t": 32, "int32_t": 32, "int": 32}
 
@@ -98,10 +99,11 @@ class _Table:
 
 
 @functools.cache
-def load_spec(folder: Path = FOLDER) -> Spec:
-    """All tables of `folder`: errors.yaml and one file a family. Raises SpecError."""
+def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
+    """All tables of `folder`: errors.yaml and one file a family; and `more` families, each a file, a folder of files, or
+    the name of a table that comes with the suite. Raises SpecError."""
     try:
-        paths = sorted(p for p in folder.glob("*.yaml") if p.name != ERRORS)
+        paths = [*_tables_in(folder), *(path for name in more for path in _named(name))]
         common = _read(folder / ERRORS)
         tables = [_read(path) for path in paths]
     except OSError as error:
@@ -109,6 +111,30 @@ def load_spec(folder: Path = FOLDER) -> Spec:
     if not tables:
         raise SpecError(f"{folder}: no table of a family (*.yaml) there")
     return _Builder(common, tables).spec()
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.glob("*.yaml") if p.name != ERRORS)
+
+
+def optional_tables() -> tuple[str, ...]:
+    """Names of the tables that come with the suite and are loaded only when asked for."""
+    return tuple(path.stem for path in _tables_in(OPTIONAL))
+
+
+def _named(name: str) -> list[Path]:
+    """The tables that `name` stands for."""
+    path = Path(name)
+    if path.is_dir():
+        found = _tables_in(path)
+        if not found:
+            raise SpecError(f"{name}: no table of a family (*.yaml) there")
+        return found
+    if not path.exists() and name in optional_tables():
+        return [OPTIONAL / f"{name}.yaml"]
+    if not path.exists():
+        raise SpecError(f"no table at {name}; give a file or a folder, or one of {', '.join(optional_tables())}")
+    return [path]
 
 
 def _read(path: Path) -> _Table:
@@ -185,6 +211,7 @@ class _Builder:
         for key in ("ctype", "codes", "classes", "resources"):
             if key not in self.common.data:
                 raise self.common.error(1, f"the table of codes needs {key!r}")
+        self._check_families()
         for table in self.tables:
             self._types(table)
         for table in self.tables:
@@ -201,6 +228,20 @@ class _Builder:
         _check_references(spec, self.tables)
         return spec
 
+    def _check_families(self) -> None:
+        """Families, limits, collections and callbacks of all tables share a name space each."""
+        seen: dict[tuple[str, str], _Table] = {}
+        for table in self.tables:
+            data = table.data
+            names = [("family", data["family"], data.lines["family"])]
+            for key in ("limits", "state", "callbacks"):
+                named = data.get(key, {})
+                names += [(key, name, named.lines[name]) for name in named]
+            for key, name, line in names:
+                other = seen.setdefault((key, name), table)
+                if other is not table:
+                    raise table.error(line, f"{key}: the name {name!r} is taken by {other.path.name}")
+
     # -- types, limits, state
 
     def _types(self, table: _Table) -> None:
@@ -211,7 +252,9 @@ class _Builder:
                 raise table.error(data.line, f"the name {name!r} is taken")
             self.kind_fields[name] = dict(data["fields"])
             if "ctype" in data:
-                self.ctypes[data["ctype"]] = name
+                other = self.ctypes.setdefault(data["ctype"], name)
+                if other != name:
+                    raise table.error(data.line, f"{name}: {data['ctype']} is the type of {other} already")
         for name, data in table.data.get("state", {}).items():
             self.kind_fields[data["record"]] = dict(data["fields"])
             self.collections[name] = (data["key"], data["record"], dict(data["fields"]))
@@ -265,7 +308,8 @@ class _Builder:
         if name not in table.data["documents"]:
             raise table.error(data.line, f"unknown document {name!r}", data.get("id", ""))
         section = data.get("section", "")
-        if function.startswith("acl") and not section.startswith(function) and "acl" not in section:
+        elsewhere = "," in section  # names its function itself
+        if function in table.data.get("functions", ()) and not section.startswith(function) and not elsewhere:
             section = f"{function}, {section}" if section else function
         return Source(name, section or function, table.data["documents"][name]["edition"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,6 +14,7 @@ from acl_cts.backends.native.build import FLAVOURS, build_executor, find_compile
 from acl_cts.backends.native.elf import machine
 from acl_cts.backends.native.prebuilt import ask, fitting
 from acl_cts.backends.native.render import interface_digest, protocol_digest, render_executor
+from acl_cts.commands.options import tabled, take_tables
 from acl_cts.reports.files import make_folder, write_bytes
 from acl_cts.specs.loader import load_spec
 from acl_cts.stdout import show
@@ -52,7 +54,8 @@ def executor() -> None:
     type=click.Path(path_type=Path),
     help="File to write.",
 )
-def build(cc: str, flavour: str, with_core: bool, out: Path) -> None:
+@tabled
+def build(cc: str, flavour: str, with_core: bool, out: Path, **given: Any) -> None:
     """Build an executor from the tables and write it to a file.
 
     Only the compiler decides which machine it is for. On that machine acl-cts takes it by --executor PATH and needs no
@@ -62,7 +65,7 @@ def build(cc: str, flavour: str, with_core: bool, out: Path) -> None:
         raise click.UsageError(f"--out {out}: is a directory; name a file in it")
     if cc:
         _checked(cc)
-    source = render_executor(load_spec().interface, flavour)
+    source = render_executor(load_spec(more=take_tables(given)).interface, flavour)
     make_folder(out.absolute().parent)
     _place(build_executor(source, flavour, cc), out)
     if with_core:
@@ -88,9 +91,10 @@ def _place(built: Path, out: Path) -> None:
     epilog="\b\nExample:\n  acl-cts executor show ./acl-cts-executor",
 )
 @click.argument("path", type=click.Path(path_type=Path))
-def show_command(path: Path) -> None:
+@tabled
+def show_command(path: Path, **given: Any) -> None:
     """Tell what the executor at PATH is made for, and whether this acl-cts can use it. Exit code 2 when it cannot."""
-    interface = load_spec().interface
+    interface = load_spec(more=take_tables(given)).interface
     about = ask(path.resolve())
     show(f"machine    {about.machine}, here {platform.machine()}")
     show(f"flavour    {about.flavour}")

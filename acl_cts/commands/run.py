@@ -103,8 +103,9 @@ def run(**given: Any) -> int:
     """
     options = dict(given)
     form, quiet = given.pop("form"), given["quiet"]
-    spec = load_spec()
-    request = _request(spec, given, options)
+    backend_options = take_options(given)
+    spec = load_spec(more=backend_options.tables)
+    request = _request(spec, given, options, backend_options)
     ready = [_look(backend, request.plan.options) for backend in request.backends]
     kept = request.out / "failures"
     make_folder(kept)
@@ -122,9 +123,9 @@ def run(**given: Any) -> int:
     return code
 
 
-def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Request:
+def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any], backend_options: Options) -> Request:
     backends = given["backends"] or OWN
-    if given["library"] and len(set(backends)) > 1:
+    if backend_options.library and len(set(backends)) > 1:
         # One path cannot mean several backends; each would take it in its own way.
         raise click.UsageError("--library goes with one --backend only, as --backend acl; judge the others apart")
     if not given["out"]:
@@ -138,7 +139,7 @@ def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Requ
     plan = Plan(
         backends=tuple(dict.fromkeys(backends)),
         selection=take_selection(given),
-        options=take_options(given),
+        options=backend_options,
         isolate=given["isolate"],
         seed=seed,
         deadline=None if max_time is None else time.monotonic() + max_time,
@@ -155,7 +156,7 @@ def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any]) -> Requ
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
-        given=options | {"backends": list(plan.backends)},
+        given=options | {"backends": list(plan.backends), "tables": list(backend_options.tables)},
     )
 
 
