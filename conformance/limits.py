@@ -84,15 +84,9 @@ def _on_state(
                 probe(spec, kind),
                 item=f"{function.family}/limit/{function.name}/{_tail(edge.clause)}/{name}",
             )
-    if name in _sum_states(spec, kind):
+    if name in spec.kinds[kind].sums:
         for joined in sums(function, frame):
             yield from _sum(spec, function, kind, name, before, joined)
-
-
-def _sum_states(spec: Spec, kind: str) -> tuple[str, ...]:
-    """States in which pairs are tried: a few that differ in how the state came about."""
-    names = tuple(spec.kinds[kind].states)
-    return tuple(n for n in ("private-set", "ref", "member") if n in names) or names[:1]
 
 
 def arguments(function: Function, values: Mapping[str, int]) -> dict[str, Value]:
@@ -171,7 +165,7 @@ def sweep_drafts(spec: Spec) -> Iterator[Draft]:
 
 def _sweeps(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
     param = handle_params(function, kind)[0]
-    for name in _sweep_states(spec, kind):
+    for name in spec.kinds[kind].sweeps:
         setup = (*state(spec, kind, name), *call_on(spec, function, param.name))
         found = _frame(spec, function, setup)
         if found is None:
@@ -179,7 +173,7 @@ def _sweeps(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
         frame, before = found
         swept = {edge.param: edge.value for edge in edges(function, frame) if 1 < edge.value <= DENSE}
         joined = sums(function, frame)
-        if joined and name == "private-set":
+        if joined and name == spec.kinds[kind].sweeps[0]:
             edge = joined[0]
             for fixed in range(edge.value + SWEEP_MARGIN):
                 changes = arguments(function, {edge.second: fixed, edge.first: DENSE})
@@ -190,10 +184,6 @@ def _sweeps(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
             for at, value in swept.items():
                 call = call_on(spec, function, param.name, changes={at: Int(0, "i")})[-1]
                 yield _swept(spec, function, kind, name, before, call, value, at)
-
-
-def _sweep_states(spec: Spec, kind: str) -> tuple[str, ...]:
-    return tuple(n for n in ("private-set", "full-chain") if n in spec.kinds[kind].states)
 
 
 def _swept(

@@ -204,7 +204,9 @@ class Bench:
             try:
                 session = open_backend(backend, self.plan.options)
                 self._sessions.append(session)
-                runner = Runner(everything(self.plan.options.tables)[0], session, judge, self.plan.isolate, self.plan.deadline)
+                runner = Runner(
+                    everything(self.plan.options.tables)[0], session, judge, self.plan.isolate, self.plan.deadline
+                )
                 self.send(Supported(backend, tuple(runner.support.values())))
             except (BackendError, HarnessError) as error:
                 self.give_up(error, usage=isinstance(error, BackendError))

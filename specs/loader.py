@@ -16,7 +16,7 @@ import jsonschema
 import yaml
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.interface import CallbackType, Interface, Kind, Locates, Param, Signature
+from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Locates, Param, Signature
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.model import (
     Clause,
@@ -32,13 +32,12 @@ from acl_cts.specs.model import (
     Takes,
 )
 from acl_cts.specs.program import Call, Program, Statement, Value, walk
+from acl_cts.specs.program_rules import check_name
 from acl_cts.specs.program_text import ProgramError, parse_program
 
 FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
 OPTIONAL = FOLDER / "more"
-
-_INTEGERS: Mapping[str, int] = {"size_t": 64, "uint64_t": 64, "int64_t": 64, "uint32_t": 32, "int32_t": 32, "int": 32}
 
 
 class SpecError(ValueError):
@@ -92,6 +91,7 @@ class _Table:
 
     path: Path
     data: _Located
+    added: bool = False
 
     def error(self, line: int, what: str, clause: str = "") -> SpecError:
         place = f"{self.path.name}:{line}"
@@ -100,12 +100,12 @@ class _Table:
 
 @functools.cache
 def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
-    """All tables of `folder`: errors.yaml and one file a family; and `more` families, each a file, a folder of files, or
-    the name of a table that comes with the suite. Raises SpecError."""
+    """All tables of `folder`: errors.yaml and one file a family; and `more` families, each a file, a folder of files,
+    or the name of a table that comes with the suite. Raises SpecError."""
     try:
-        paths = [*_tables_in(folder), *(path for name in more for path in _named(name))]
         common = _read(folder / ERRORS)
-        tables = [_read(path) for path in paths]
+        tables = [_read(path) for path in _tables_in(folder)]
+        tables += [_read(path, added=True) for name in more for path in _named(name)]
     except OSError as error:
         raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
     if not tables:
@@ -137,7 +137,7 @@ def _named(name: str) -> list[Path]:
     return [path]
 
 
-def _read(path: Path) -> _Table:
+def _read(path: Path, *, added: bool = False) -> _Table:
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -147,7 +147,7 @@ def _read(path: Path) -> _Table:
         raise SpecError(f"{path.name}:1: not valid YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(data, _Located):
         raise SpecError(f"{path.name}:1: a table is a mapping")
-    table = _Table(path, data)
+    table = _Table(path, data, added)
     _check_schema(table)
     return table
 
@@ -367,9 +367,13 @@ class _Builder:
 
     def _param(self, table: _Table, function: str, data: _Located) -> Param:
         ctype, out = data["ctype"], data.get("out", False)
+        try:
+            check_name(data["name"])
+        except ProgramError as error:
+            raise table.error(data.line, f"{function}: parameter {error} (programs call it by name)") from None
         if "kind" in data:
             kind = Kind(data["kind"])
-        elif ctype in _INTEGERS:
+        elif ctype in INTEGERS:
             kind = Kind.INTEGER
         elif ctype in self.ctypes:
             kind = Kind.HANDLE
@@ -388,7 +392,7 @@ class _Builder:
             ctype,
             kind,
             out,
-            _INTEGERS.get(ctype, 64),
+            INTEGERS.get(ctype, (64, False))[0],
             handle,
             data.get("measure", ""),
             data.get("const", False),
@@ -510,6 +514,10 @@ class _Builder:
                 region=RegionKind(**{**region, "special": tuple(region["special"].items())}) if region else None,
                 states={key: self._program(table, states.lines[key], text) for key, text in states.items()},
                 probe=self._program(table, data.line, data.get("probe", "")).body,
+                samples=_chosen(table, data, "samples", 3),
+                pairs=_chosen(table, data, "pairs", 2),
+                sums=_chosen(table, data, "sums", 1),
+                sweeps=_chosen(table, data, "sweeps", 1),
             )
         return kinds
 
@@ -527,6 +535,7 @@ class _Builder:
                 t.data["title"]["en"],
                 t.data["title"].get("zh", ""),
                 tuple(t.data["functions"]),
+                t.added,
             )
             for t in self.tables
         }
@@ -554,6 +563,15 @@ class _Builder:
             floor=Floor(resources["allocation"], resources["live_bytes"], resources["live_objects"]),
             digest=digest.hexdigest(),
         )
+
+
+def _chosen(table: _Table, kind: _Located, key: str, default: int) -> tuple[str, ...]:
+    """The states that a kind of handle names under `key`, otherwise its first `default` ones."""
+    states = tuple(kind.get("states", ()))
+    for name in kind.get(key, ()):
+        if name not in states:
+            raise table.error(kind.lines[key], f"{key}: no state is called {name!r}; there are {', '.join(states)}")
+    return tuple(kind.get(key, ())) or states[:default]
 
 
 def _statements(program: Program) -> Iterator[Statement]:

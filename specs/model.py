@@ -116,7 +116,11 @@ class RegionKind:
 
 @dataclass(frozen=True, slots=True)
 class HandleKind:
-    """A kind of object. `states`: named ways to bring a handle, called `x`, into a state; `probe` asks all about it."""
+    """A kind of object. `states`: named ways to bring a handle, called `x`, into a state; `probe` asks all about it.
+
+    `samples`, `pairs`, `sums`, `sweeps`: states that stand for the others where trying all would say the same again,
+    where ordered pairs of functions are called, where sums meet their limit, and where small limits are tried densely.
+    """
 
     name: str
     family: str
@@ -126,6 +130,10 @@ class HandleKind:
     region: RegionKind | None
     states: Mapping[str, Program]
     probe: tuple[Statement, ...]
+    samples: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    sums: tuple[str, ...] = ()
+    sweeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +171,15 @@ class DocumentDefect:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One table. `status`: `documented`, or `reserved`: not supported may be answered as expected."""
+    """One table. `status`: `documented`, or `reserved`: not supported may be answered as expected. `added`: asked for
+    besides the tables that are always there."""
 
     name: str
     status: str
     title_en: str
     title_zh: str
     functions: tuple[str, ...]
+    added: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def tabled(command: Command) -> Command:
         "tables",
         multiple=True,
         metavar="PATH",
-        help=f"Table of a further family, or a folder of some; repeatable. Here already: {', '.join(optional_tables())}.",
+        help=f"Table of a further family, or folder of some; repeatable. By name: {', '.join(optional_tables())}.",
     )(command)
 
 

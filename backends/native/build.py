@@ -144,9 +144,7 @@ def build_executor(source: str, flavour: str, cc: str = "") -> Path:
     return compile_c(f"executor-{flavour}", {"executor.c": source}, flags, ("-ldl",), cc)
 
 
-def build_library(
-    name: str, folders: Sequence[Path], flavour: str, defines: Sequence[str] = (), cc: str = ""
-) -> Path:
+def build_library(name: str, folders: Sequence[Path], flavour: str, defines: Sequence[str] = (), cc: str = "") -> Path:
     """A shared library called `name` of all C files and headers in `folders`; `defines` as `NAME` or `NAME=value`."""
     sources: dict[str, str] = {}
     for folder in folders:

@@ -85,7 +85,9 @@ class NativeSession:
     def _check(self, greeting: Greeting, options: Options) -> None:
         name, library = self._place.backend, self._place.library
         if greeting.digest != self._digest:
-            raise HarnessError(f"{name}: the executor {self._setup.executor} speaks of other tables than it was made for")
+            raise HarnessError(
+                f"{name}: the executor {self._setup.executor} is not the one that was asked; build it anew"
+            )
         judged = {f.name for f in self._interface.functions.values() if not f.auxiliary}
         if judged <= greeting.missing:
             raise BackendError(f"{name}: {library} exports none of the {len(judged)} functions; pass another library")
