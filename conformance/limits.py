@@ -129,7 +129,8 @@ def _tail(clause: str) -> str:
 
 def _created(spec: Spec, function: Function) -> Iterator[Draft]:
     """A function that takes no handle: its integers at their edges, then all about what it gave."""
-    frame = Frame(follow(spec, ()).machine, {p.name: 0 for p in function.signature.params})
+    typical = {name: value.value for name, value in function.typical.items() if isinstance(value, Int)}
+    frame = Frame(follow(spec, ()).machine, {p.name: typical.get(p.name, 0) for p in function.signature.params})
     for p in function.signature.params:
         if p.kind is not Kind.INTEGER or p.out:
             continue
@@ -145,10 +146,13 @@ def _created(spec: Spec, function: Function) -> Iterator[Draft]:
 
 
 def _sized(spec: Spec, function: Function, param: str, clause: str, name: str, number: int) -> Iterator[Draft]:
-    call = Call(function.name, ((param, Int(number)),), Target(RESULT))
+    args = {**function.typical, param: Int(number)}
+    given = tuple((p.name, args[p.name]) for p in function.signature.params if p.name in args)
+    call = Call(function.name, given, Target(RESULT))
     kind = next(iter(function.creates.values()))
     body: tuple[Statement, ...] = (call, *rename(probe(spec, kind), {SUBJECT: RESULT}))
-    if number and spec.kinds[kind].holds:  # whatever is granted must be usable to its last byte, too large or not
+    measured = function.takes is not None and function.takes.size == param
+    if number and measured and spec.kinds[kind].holds:  # whatever is granted must be usable to its last byte, too large or not
         body += touches(RESULT, number)
     yield Draft(function.family, "limit", function.name, f"{clause}/{param}={name}", body)
 

@@ -251,6 +251,8 @@ class _Builder:
             if name in self.kind_fields or name in ex.FUNCTIONS:
                 raise table.error(data.line, f"the name {name!r} is taken")
             self.kind_fields[name] = dict(data["fields"])
+            if "holds" in data and data["holds"] not in data["fields"]:
+                raise table.error(data.lines["holds"], f"{name}: holds names no field: {data['holds']!r}")
             if "ctype" in data:
                 other = self.ctypes.setdefault(data["ctype"], name)
                 if other != name:
