@@ -428,6 +428,10 @@ class _Builder:
         except ProgramError as error:
             raise table.error(line, f"program: {error}") from None
 
+    def _programs(self, table: _Table) -> tuple[tuple[str, Program], ...]:
+        named = table.data.get("programs", {})
+        return tuple((name, self._program(table, named.lines[name], text)) for name, text in named.items())
+
     def _value(self, table: _Table, data: _Located, text: object) -> Value:
         statement = self._program(table, data.line, f"f(v={text})").body[0]
         if not isinstance(statement, Call):
@@ -538,6 +542,7 @@ class _Builder:
                 t.data["title"].get("zh", ""),
                 tuple(t.data["functions"]),
                 t.added,
+                self._programs(t),
             )
             for t in self.tables
         }
@@ -596,6 +601,11 @@ def _check_references(spec: Spec, tables: list[_Table]) -> None:
             problem = program_problem(spec.interface, program)
             if problem:
                 raise fail(function.family, f"{function.name}: {problem}")
+    for family in spec.families.values():
+        for name, program in family.programs:
+            problem = program_problem(spec.interface, program)
+            if problem:
+                raise fail(family.name, f"program {name}: {problem}")
     for kind in spec.kinds.values():
         for program in (*kind.states.values(), Program(kind.probe)):
             problem = program_problem(spec.interface, program)

@@ -172,7 +172,7 @@ class DocumentDefect:
 @dataclass(frozen=True, slots=True)
 class Family:
     """One table. `status`: `documented`, or `reserved`: not supported may be answered as expected. `added`: asked for
-    besides the tables that are always there."""
+    besides the tables that are always there. `programs`: cases that no rule derives, by name."""
 
     name: str
     status: str
@@ -180,6 +180,7 @@ class Family:
     title_zh: str
     functions: tuple[str, ...]
     added: bool = False
+    programs: tuple[tuple[str, Program], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -71,8 +72,14 @@ Examples:
   acl-cts spec check --table family.yaml --library PATH       and its cases""",
 )
 @tabled
-@click.option("--library", default="", metavar="PATH", help="A library that keeps the tables given with --table.")
-def check_command(library: str, **given: Any) -> int:
+@click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="PATH",
+    help="A library that keeps the tables given with --table; further ones may answer open points otherwise.",
+)
+def check_command(libraries: tuple[str, ...], **given: Any) -> int:
     """Check the tables, and that the cases put every clause to the test.
 
     A guard needs a case on each side, a postcondition a trace that holds and a falsified one that is flagged, an open
@@ -85,11 +92,13 @@ def check_command(library: str, **given: Any) -> int:
     tables = load_spec(more=names)
     generated = cached_cases(tables)
     families = frozenset(family.name for family in tables.families.values() if family.added)
-    if library:
+    if libraries:
         if not families:
             raise click.UsageError("--library goes with --table only; the built-in tables are checked on the simulator")
-        with open_backend("acl", Options(library=library, tables=names)) as session:
-            problems = check(tables, generated, session, families=families)
+        with ExitStack() as stack:
+            opened = [Options(library=library, tables=names) for library in libraries]
+            first, *others = [stack.enter_context(open_backend("acl", options)) for options in opened]
+            problems = check(tables, generated, first, others, families)
     elif families:
         problems = unexercised(tables, generated, families)
     else:
@@ -105,7 +114,7 @@ def check_command(library: str, **given: Any) -> int:
         return ExitCode.USAGE
     clauses = sum(not families or clause.family in families for clause in tables.clauses.values())
     number = sum(not families or case.family in families for case in generated)
-    looked = "; no case was executed, --library PATH does that" if families and not library else ""
+    looked = "; no case was executed, --library PATH does that" if families and not libraries else ""
     show(f"tables {tables.digest[:12]}: {clauses} clauses, {number} cases, no problem found{looked}")
     return ExitCode.AS_EXPECTED
 
