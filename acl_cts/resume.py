@@ -21,10 +21,19 @@ SAME = ("sha256", "build_id")
 """What tells one build of a library from another."""
 
 
-def options_of(past: Past, spec: Spec, context: click.Context) -> dict[str, Any]:
+def options_of(past: Past, context: click.Context) -> dict[str, Any]:
     """The options with which the run goes on. Raises JournalError or click.UsageError when it cannot."""
     if past.finished:
         raise JournalError("that run is finished, there is nothing to go on with; start anew without --resume")
+    for option in context.command.params:
+        name = option.name or ""
+        if name not in FREE and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--resume goes on with the options of that run; leave out {option.opts[0]}")
+    return {name: value for name, value in past.given.items() if name not in FREE}
+
+
+def check_same(past: Past, spec: Spec) -> None:
+    """Raise JournalError when the run was begun by another version, or with other tables or cases."""
     if (past.begun.version, past.begun.spec) != (__version__, spec.digest):
         raise JournalError(
             f"that run was begun by version {past.begun.version} with tables {past.begun.spec[:12]}, this is version "
@@ -33,11 +42,6 @@ def options_of(past: Past, spec: Spec, context: click.Context) -> dict[str, Any]
     hashes = {story.collected.case_list for story in past.stories.values() if story.collected}
     if hashes - {case_list_hash(cached_cases(spec))}:
         raise JournalError("that run has other cases than this version makes; start anew without --resume")
-    for option in context.command.params:
-        name = option.name or ""
-        if name not in FREE and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--resume goes on with the options of that run; leave out {option.opts[0]}")
-    return {name: value for name, value in past.given.items() if name not in FREE}
 
 
 def check_opened(story: Story, looked: BackendRun) -> None:

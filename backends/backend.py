@@ -33,7 +33,8 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to open a backend. Times in seconds. `flavour`: plain, asan or tsan."""
+    """How to open a backend. Times in seconds. `flavour`: plain, asan or tsan. `tables`: of further families, as
+    `load_spec` takes them."""
 
     library: str = ""
     device: int = 0
@@ -42,6 +43,11 @@ class Options:
     call_timeout: float = 5.0
     start_timeout: float = 120.0
     executor: str = ""
+    tables: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # JSON, by which options travel, has no tuples.
+        object.__setattr__(self, "tables", tuple(self.tables))
 
 
 class Session(Protocol):

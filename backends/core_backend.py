@@ -13,9 +13,10 @@ from acl_cts.specs.loader import load_spec
 FOLDER = Path(__file__).resolve().parent / "core"
 
 
-def build_core(flavour: str = "plain", defines: tuple[str, ...] = ()) -> Path:
-    """The core's library; `defines` choose other answers at open points. Raises HarnessError without a compiler."""
-    return build_library("libaclcts_core.so", (FOLDER / "include", FOLDER / "src"), flavour, defines)
+def build_core(flavour: str = "plain", defines: tuple[str, ...] = (), cc: str = "") -> Path:
+    """The core's library; `defines` choose other answers at open points, `cc` another compiler. Raises HarnessError
+    without a compiler."""
+    return build_library("libaclcts_core.so", (FOLDER / "include", FOLDER / "src"), flavour, defines, cc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +35,4 @@ class CoreBackend:
                 raise BackendError(f"core: no library at {options.library}; leave --library out to have the core built")
         else:
             library = build_core(options.flavour, self.defines)
-        return NativeSession(Place("core", library, pinned=True), load_spec().interface, options)
+        return NativeSession(Place("core", library, pinned=True), load_spec(more=options.tables).interface, options)

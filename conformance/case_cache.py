@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 SOURCES = (HERE, HERE.parent / "specs")
 """Folders on whose Python files and tables the cases depend."""
 
-KEPT = 4
-"""Lists that are kept, for the Python versions and states of the sources that alternate."""
+KEPT = 8
+"""Lists that are kept, for the tables, Python versions and states of the sources that alternate."""
 
 DAMAGED = (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError)
 """What reading a damaged file may raise; such a file is written anew."""

@@ -22,7 +22,7 @@ from acl_cts.specs.model import Clause, Limit, Spec
 from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import Program
 from acl_cts.specs.rules import FunctionRules, Rule, compile_rules
-from acl_cts.specs.trace import CallRecord, Trace
+from acl_cts.specs.trace import CallRecord, Capability, Trace
 from acl_cts.specs.values import NotApplicableError
 
 SORTS, ALIKE = 48, 4
@@ -55,11 +55,21 @@ def coverage(spec: Spec, cases: Iterable[Case]) -> dict[str, int]:
     return counted
 
 
-def check(spec: Spec, cases: Iterable[Case], session: Session, others: Iterable[Session] = ()) -> tuple[Problem, ...]:
+def check(
+    spec: Spec,
+    cases: Iterable[Case],
+    session: Session,
+    others: Iterable[Session] = (),
+    families: frozenset[str] = frozenset(),
+) -> tuple[Problem, ...]:
     """Run every case once and falsify some of the traces; what is missing. `session` answers as the documents say, and
-    so do `others`, which answer open points otherwise: they are asked for what `session` left unseen."""
-    runnable = [case for case in cases if not case.planned]
-    seen = _Seen(spec)
+    so do `others`, which answer open points otherwise: they are asked for what `session` left unseen. With `families`
+    only those are looked at."""
+    runnable = [case for case in cases if not case.planned and (not families or case.family in families)]
+    wanted = _part(spec, families) if families else spec
+    if Capability.LIVE_COUNT not in session.capabilities:
+        wanted = replace(wanted, clauses={name: c for name, c in wanted.clauses.items() if not c.balance})
+    seen = _Seen(spec, wanted)
     for case in runnable:
         seen.case(case, session.run(case.program, solo=case.solo))
     seen.falsify()
@@ -70,6 +80,16 @@ def check(spec: Spec, cases: Iterable[Case], session: Session, others: Iterable[
                 seen.case(case, other.run(case.program, solo=case.solo))
         seen.falsify()
     return (*seen.alarms, *seen.missing())
+
+
+def unexercised(spec: Spec, cases: Iterable[Case], families: frozenset[str]) -> tuple[Problem, ...]:
+    """Clauses of `families` that no case exercises, as far as that shows without executing any."""
+    counted = coverage(spec, cases)
+    return tuple(
+        Problem(clause.id, "no case exercises it")
+        for clause in spec.clauses.values()
+        if clause.family in families and not counted[clause.id] and not clause.balance
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +122,10 @@ class _Sample:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the cases showed."""
+    """What the cases showed. `wanted`: the part of the tables that they are to show."""
 
     spec: Spec
+    wanted: Spec
     sides: defaultdict[str, set[bool]] = field(default_factory=lambda: defaultdict(set))
     held: defaultdict[str, dict[frozenset[str], list[_Sample]]] = field(default_factory=lambda: defaultdict(dict))
     observed: set[str] = field(default_factory=set)
@@ -166,7 +187,7 @@ class _Seen:
 
     def falsify(self) -> None:
         """Falsify traces in which a clause held until the oracle names the clause, for every clause."""
-        for clause in self.spec.clauses.values():
+        for clause in self.wanted.clauses.values():
             if _breakable(clause) and clause.id not in self.flagged:
                 self.search(clause)
 
@@ -196,20 +217,20 @@ class _Seen:
     def missing(self) -> Iterator[Problem]:
         """Every gap, in the order of the tables."""
         yield from self.unseen()
-        for clause in self.spec.clauses.values():
+        for clause in self.wanted.clauses.values():
             if _breakable(clause) and clause.id not in self.flagged:
                 yield Problem(clause.id, "no falsified trace makes the oracle name it")
 
     def unseen(self) -> Iterator[Problem]:
         """What no real trace shows."""
-        for clause in self.spec.clauses.values():
+        for clause in self.wanted.clauses.values():
             if not clause.unobservable:
                 yield from self.of_clause(clause)
-        for limit in self.spec.limits.values():
+        for limit in self.wanted.limits.values():
             yield from self.of_limit(limit)
-        for edges in self.edges.values():
-            yield from (problem for edge in edges for problem in self.of_edge(edge))
-        for name in self.spec.functions:
+        for name in self.wanted.functions:
+            yield from (problem for edge in self.edges[name] for problem in self.of_edge(edge))
+        for name in self.wanted.functions:
             if name not in self.succeeded:
                 yield Problem(name, "no case with a call that must succeed and does")
 
@@ -238,6 +259,16 @@ class _Seen:
             if distance not in self.distances[edge]:
                 place = "at the limit" if distance == 0 else f"at the limit {distance:+d}"
                 yield Problem(edge.clause.id, f"{edge.text}: no case {place}")
+
+
+def _part(spec: Spec, families: frozenset[str]) -> Spec:
+    """The tables of `families` alone."""
+    return replace(
+        spec,
+        clauses={name: clause for name, clause in spec.clauses.items() if clause.family in families},
+        limits={name: limit for name, limit in spec.limits.items() if limit.family in families},
+        functions={name: function for name, function in spec.functions.items() if function.family in families},
+    )
 
 
 def _guarded(rules: FunctionRules) -> list[Rule]:

@@ -175,27 +175,9 @@ def state(spec: Spec, kind: str, name: str) -> tuple[Statement, ...]:
     return spec.kinds[kind].states[name].body
 
 
-SAMPLES = (
-    "fresh",
-    "located",
-    "private-set",
-    "ref",
-    "ref-located",
-    "head",
-    "member",
-    "recycled",
-    "empty",
-    "complete",
-    "registered",
-    "unregistered",
-)
-"""States that differ most in how they came about."""
-
-
 def sample_states(spec: Spec, kind: str) -> tuple[str, ...]:
     """A few states of `kind`, where trying all of them would say the same again and again."""
-    names = tuple(spec.kinds[kind].states)
-    return tuple(n for n in names if n in SAMPLES) or names[:3]
+    return spec.kinds[kind].samples
 
 
 def probe(spec: Spec, kind: str, name: str = SUBJECT) -> tuple[Statement, ...]:

@@ -17,7 +17,7 @@ from acl_cts.conformance.matrix import (
     related_drafts,
     state_drafts,
 )
-from acl_cts.conformance.scenario import load_scenarios
+from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
 from acl_cts.specs.program import Live, Program, Statement
@@ -47,6 +47,7 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     """All drafts; where two are the same program the first one gives the name."""
     yield from _support(spec)
     yield from _scenarios()
+    yield from _programs(spec)
     yield from limit_drafts(spec)
     yield from null_drafts(spec)
     yield from state_drafts(spec)
@@ -82,6 +83,23 @@ def _scenarios() -> Iterator[Draft]:
             title=scenario.title,
             balance=False,
         )
+
+
+def _programs(spec: Spec) -> Iterator[Draft]:
+    """Programs that stand in the tables themselves."""
+    for family in spec.families.values():
+        for name, program in family.programs:
+            needs = asked_for(program)
+            yield Draft(
+                family.name,
+                "scenario",
+                "table",
+                name,
+                program.body,
+                cleanup=program.cleanup,
+                needs=needs,
+                balance=False,
+            )
 
 
 def finish(spec: Spec, draft: Draft) -> Case | None:

@@ -141,7 +141,7 @@ class Launch:
         reader = EventReader(events)
         reader.skip()
         logs = [folder / f"log-{shard}" for shard in range(self.jobs)]
-        everything()
+        everything(self.plan.options.tables)
         children: list[ForkProcess] = []
         try:
             children += [self._start(shard, events, log) for shard, log in enumerate(logs)]

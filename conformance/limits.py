@@ -84,15 +84,9 @@ def _on_state(
                 probe(spec, kind),
                 item=f"{function.family}/limit/{function.name}/{_tail(edge.clause)}/{name}",
             )
-    if name in _sum_states(spec, kind):
+    if name in spec.kinds[kind].sums:
         for joined in sums(function, frame):
             yield from _sum(spec, function, kind, name, before, joined)
-
-
-def _sum_states(spec: Spec, kind: str) -> tuple[str, ...]:
-    """States in which pairs are tried: a few that differ in how the state came about."""
-    names = tuple(spec.kinds[kind].states)
-    return tuple(n for n in ("private-set", "ref", "member") if n in names) or names[:1]
 
 
 def arguments(function: Function, values: Mapping[str, int]) -> dict[str, Value]:
@@ -135,7 +129,8 @@ def _tail(clause: str) -> str:
 
 def _created(spec: Spec, function: Function) -> Iterator[Draft]:
     """A function that takes no handle: its integers at their edges, then all about what it gave."""
-    frame = Frame(follow(spec, ()).machine, {p.name: 0 for p in function.signature.params})
+    typical = {name: value.value for name, value in function.typical.items() if isinstance(value, Int)}
+    frame = Frame(follow(spec, ()).machine, {p.name: typical.get(p.name, 0) for p in function.signature.params})
     for p in function.signature.params:
         if p.kind is not Kind.INTEGER or p.out:
             continue
@@ -151,10 +146,15 @@ def _created(spec: Spec, function: Function) -> Iterator[Draft]:
 
 
 def _sized(spec: Spec, function: Function, param: str, clause: str, name: str, number: int) -> Iterator[Draft]:
-    call = Call(function.name, ((param, Int(number)),), Target(RESULT))
+    args = {**function.typical, param: Int(number)}
+    given = tuple((p.name, args[p.name]) for p in function.signature.params if p.name in args)
+    call = Call(function.name, given, Target(RESULT))
     kind = next(iter(function.creates.values()))
     body: tuple[Statement, ...] = (call, *rename(probe(spec, kind), {SUBJECT: RESULT}))
-    if number and spec.kinds[kind].holds:  # whatever is granted must be usable to its last byte, too large or not
+    measured = function.takes is not None and function.takes.size == param
+    if (
+        number and measured and spec.kinds[kind].holds
+    ):  # whatever is granted must be usable to its last byte, too large or not
         body += touches(RESULT, number)
     yield Draft(function.family, "limit", function.name, f"{clause}/{param}={name}", body)
 
@@ -171,7 +171,7 @@ def sweep_drafts(spec: Spec) -> Iterator[Draft]:
 
 def _sweeps(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
     param = handle_params(function, kind)[0]
-    for name in _sweep_states(spec, kind):
+    for name in spec.kinds[kind].sweeps:
         setup = (*state(spec, kind, name), *call_on(spec, function, param.name))
         found = _frame(spec, function, setup)
         if found is None:
@@ -179,7 +179,7 @@ def _sweeps(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
         frame, before = found
         swept = {edge.param: edge.value for edge in edges(function, frame) if 1 < edge.value <= DENSE}
         joined = sums(function, frame)
-        if joined and name == "private-set":
+        if joined and name == spec.kinds[kind].sweeps[0]:
             edge = joined[0]
             for fixed in range(edge.value + SWEEP_MARGIN):
                 changes = arguments(function, {edge.second: fixed, edge.first: DENSE})
@@ -190,10 +190,6 @@ def _sweeps(spec: Spec, function: Function, kind: str) -> Iterator[Draft]:
             for at, value in swept.items():
                 call = call_on(spec, function, param.name, changes={at: Int(0, "i")})[-1]
                 yield _swept(spec, function, kind, name, before, call, value, at)
-
-
-def _sweep_states(spec: Spec, kind: str) -> tuple[str, ...]:
-    return tuple(n for n in ("private-set", "full-chain") if n in spec.kinds[kind].states)
 
 
 def _swept(

@@ -156,7 +156,7 @@ def _gone(spec: Spec, function: Function, param: str, kind: str, ender: Function
         undefined=True,
     )
     for other in spec.kinds:
-        if other != kind and spec.kinds[other].ctype:
+        if other != kind and spec.kinds[other].ctype and _beside(spec, kind, other):
             *before, call = call_on(spec, function, param, subject="k")
             made = tuple(_as(s, "k") for s in state(spec, other, next(iter(spec.kinds[other].states))))
             yield Draft(
@@ -169,6 +169,12 @@ def _gone(spec: Spec, function: Function, param: str, kind: str, ender: Function
                 needs=robust,
                 undefined=True,
             )
+
+
+def _beside(spec: Spec, kind: str, other: str) -> bool:
+    """Whether one library has both kinds for certain: an added family stands for itself."""
+    own, theirs = spec.families[spec.kinds[kind].family], spec.families[spec.kinds[other].family]
+    return own is theirs or not (own.added or theirs.added)
 
 
 def _bystander(spec: Spec, kind: str) -> tuple[Statement, ...]:

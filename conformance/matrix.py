@@ -27,13 +27,6 @@ from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.program import Call, Callback, Index, Int, Null, Object, Ramp, Ref, Repeat, Statement, Target, Value
 
-PAIR_STATES = {
-    "mbuf": ("located", "ref", "head"),
-    "desc": ("empty", "complete"),
-    "stream": ("unregistered", "registered"),
-}
-"""States from which ordered pairs start; other kinds start from their first two."""
-
 RELATED = 4
 """Handles of one kind that a state has at least, where what a call on one of them does to all others is looked at."""
 
@@ -73,7 +66,7 @@ def state_drafts(spec: Spec) -> Iterator[Draft]:
 def pair_drafts(spec: Spec) -> Iterator[Draft]:
     """Every ordered pair of functions on one handle."""
     for kind, described in spec.kinds.items():
-        for name in PAIR_STATES.get(kind, tuple(described.states)[:2]):
+        for name in described.pairs:
             for first, first_param in users(spec, kind):
                 for second, second_param in users(spec, kind):
                     one = call_on(spec, first, first_param)

@@ -60,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--executor", default="", metavar="PATH", help="prebuilt executor, where there is no compiler")
     group.addoption("--call-timeout", type=float, default=5.0, metavar="SECONDS", help="time one call may take")
+    group.addoption("--table", action="append", default=[], metavar="PATH", help="table of a further family")
     group.addoption("--acl-plan", default="", metavar="JSON", help="everything at once; given by `acl-cts run`")
 
 
@@ -85,7 +86,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
         return None
     plan = collector.config.stash[PLAN]
     try:
-        chosen = plan.selection.apply(everything()[1])
+        chosen = plan.selection.apply(everything(plan.options.tables)[1])
     except (SelectionError, SpecError) as error:
         collector.config.stash[BENCH].give_up(error, usage=True)
     return [
@@ -107,7 +108,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         mine = [item for item in items if isinstance(item, ConformanceItem) and item.backend == backend]
         if mine:
             ids = tuple(case.id for item in mine for case in item.cases)
-            config.stash[BENCH].send(Collected(backend, everything()[2], ids))
+            config.stash[BENCH].send(Collected(backend, everything(plan.options.tables)[2], ids))
     items[:] = share(items, *plan.shard, _cost)
     if plan.resume:
         items[:] = [item for item in items if not isinstance(item, ConformanceItem) or item.shorten()]
@@ -235,8 +236,8 @@ class Bench:
             try:
                 session = open_backend(backend, self.plan.options)
                 self._sessions.append(session)
-                budget = self._budget(backend)
-                runner = Runner(everything()[0], session, judge, self.plan.isolate, self.plan.deadline, budget)
+                spec, budget = everything(self.plan.options.tables)[0], self._budget(backend)
+                runner = Runner(spec, session, judge, self.plan.isolate, self.plan.deadline, budget)
                 self.send(Supported(backend, tuple(runner.support.values())))
             except (BackendError, HarnessError) as error:
                 self.give_up(error, usage=isinstance(error, BackendError))
@@ -273,9 +274,9 @@ class Bench:
 
 
 @cache
-def everything() -> tuple[Spec, tuple[Case, ...], str]:
-    """Tables, cases and the hash of the case list, once a process."""
-    spec = load_spec()
+def everything(tables: tuple[str, ...]) -> tuple[Spec, tuple[Case, ...], str]:
+    """Tables, further ones among them, cases and the hash of the case list, once a process."""
+    spec = load_spec(more=tables)
     generated = cached_cases(spec)
     return spec, generated, case_list_hash(generated)
 
@@ -298,5 +299,6 @@ def _plan_of_options(config: pytest.Config) -> Plan:
             data_access=config.getoption("--data-access"),
             executor=config.getoption("--executor"),
             call_timeout=config.getoption("--call-timeout"),
+            tables=tuple(config.getoption("--table")),
         ),
     )

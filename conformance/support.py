@@ -9,7 +9,7 @@ from acl_cts.reports.results import FunctionSupport, Support
 from acl_cts.specs.interface import Kind, Signature
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Null, Object, Program, walk
-from acl_cts.specs.trace import CallRecord, Capability, Ptr, Trace
+from acl_cts.specs.trace import CallRecord, Capability, End, Ptr, Trace
 
 Execute = Callable[[Program], Trace]
 """Runs one program on the library in question."""
@@ -58,7 +58,10 @@ class SupportProbe:
         """Not supported when every one of its simplest valid calls says so; a single argument refused says nothing."""
         refusals = []
         for program in programs:
-            answer = first_answer(self.execute(program), signature.name)
+            trace = self.execute(program)
+            if trace.ending.kind is End.UNSUPPORTED and trace.ending.detail == signature.name:
+                return self._entry(signature.name, Support.NOT_SUPPORTED, "the backend does not have it")
+            answer = first_answer(trace, signature.name)
             if signature.auxiliary and isinstance(answer, int) and answer != 0:
                 # Not judged itself: a library whose streams do not work is one without streams.
                 return self._entry(signature.name, Support.UNDECIDED, f"its simplest valid call answered {answer}")

@@ -38,14 +38,14 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, executable: bool = False) -> None:
     """Write `data` to `path`, wholly or not at all. Raises ReportError."""
     temporary = ""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, 0o755 if executable else 0o644)
         os.replace(temporary, path)
     except OSError as error:
         if temporary and os.path.exists(temporary):

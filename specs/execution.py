@@ -67,10 +67,11 @@ class Judged:
 
 @dataclass(slots=True)
 class Binding:
-    """What a name stands for: the principal handle (None for NULL) and every output."""
+    """What a name stands for: the principal handle (None for NULL) and every output of a call of `function`."""
 
     principal: Any
     outs: dict[str, Any]
+    function: str
 
 
 class UnsetError(Exception):
@@ -220,7 +221,7 @@ class Execution:
         for name, kind, term in rules.aliases:
             outs[name] = self._aliased(kind, term(frame), frame.outs.get(name))
         principal = function.signature.principal
-        bound = Binding(outs.get("ret" if principal == "return" else principal), outs)
+        bound = Binding(outs.get("ret" if principal == "return" else principal), outs, function.name)
         self.locate(call, rules, frame, counters)
         if call.target is not None:
             key = self.key(call.target.name, call.target.index, counters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,6 +18,23 @@ class Kind(StrEnum):
     POINTER = "pointer"
     OBJECT = "object"
     CALLBACK = "callback"
+
+
+INTEGERS: Mapping[str, tuple[int, bool]] = {
+    "size_t": (64, False),
+    "uint64_t": (64, False),
+    "uint32_t": (32, False),
+    "uint16_t": (16, False),
+    "uint8_t": (8, False),
+    "int64_t": (64, True),
+    "int32_t": (32, True),
+    "int16_t": (16, True),
+    "int8_t": (8, True),
+    "int": (32, True),
+    "unsigned": (32, False),
+    "aclError": (32, True),
+}
+"""C types of integers: width in bits, whether signed. Every other type is a pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +94,11 @@ class CallbackType:
     ctype: str
     returns: str
     params: tuple[tuple[str, str], ...]
+
+    @property
+    def measure(self) -> int | None:
+        """Place of the parameter that says for how much it is asked, the first integer; None when there is none."""
+        return next((place for place, (ctype, _) in enumerate(self.params) if ctype in INTEGERS), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import jsonschema
 import yaml
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.interface import CallbackType, Interface, Kind, Locates, Param, Signature
+from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Locates, Param, Signature
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.model import (
     Clause,
@@ -45,11 +45,13 @@ from acl_cts.specs.program import (
     Value,
     walk,
 )
+from acl_cts.specs.program_rules import check_name
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.recipe import Recipe
 
 FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
+OPTIONAL = FOLDER / "more"
 
 CALLER_MEMORY = 2**20
 """Bytes of caller memory that a probe may give to one parameter."""
@@ -108,6 +110,7 @@ class _Table:
 
     path: Path
     data: _Located
+    added: bool = False
 
     def error(self, line: int, what: str, clause: str = "") -> SpecError:
         place = f"{self.path.name}:{line}"
@@ -115,12 +118,13 @@ class _Table:
 
 
 @functools.cache
-def load_spec(folder: Path = FOLDER) -> Spec:
-    """All tables of `folder`: errors.yaml and one file a family. Raises SpecError."""
+def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
+    """All tables of `folder`: errors.yaml and one file a family; and `more` families, each a file, a folder of files,
+    or the name of a table that comes with the suite. Raises SpecError."""
     try:
-        paths = sorted(p for p in folder.glob("*.yaml") if p.name != ERRORS)
         common = _read(folder / ERRORS)
-        tables = [_read(path) for path in paths]
+        tables = [_read(path) for path in _tables_in(folder)]
+        tables += [_read(path, added=True) for name in more for path in _named(name)]
     except OSError as error:
         raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
     if not tables:
@@ -128,7 +132,31 @@ def load_spec(folder: Path = FOLDER) -> Spec:
     return _Builder(common, tables).spec()
 
 
-def _read(path: Path) -> _Table:
+def _tables_in(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.glob("*.yaml") if p.name != ERRORS)
+
+
+def optional_tables() -> tuple[str, ...]:
+    """Names of the tables that come with the suite and are loaded only when asked for."""
+    return tuple(path.stem for path in _tables_in(OPTIONAL))
+
+
+def _named(name: str) -> list[Path]:
+    """The tables that `name` stands for."""
+    path = Path(name)
+    if path.is_dir():
+        found = _tables_in(path)
+        if not found:
+            raise SpecError(f"{name}: no table of a family (*.yaml) there")
+        return found
+    if not path.exists() and name in optional_tables():
+        return [OPTIONAL / f"{name}.yaml"]
+    if not path.exists():
+        raise SpecError(f"no table at {name}; give a file or a folder, or one of {', '.join(optional_tables())}")
+    return [path]
+
+
+def _read(path: Path, *, added: bool = False) -> _Table:
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -138,7 +166,7 @@ def _read(path: Path) -> _Table:
         raise SpecError(f"{path.name}:1: not valid YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(data, _Located):
         raise SpecError(f"{path.name}:1: a table is a mapping")
-    table = _Table(path, data)
+    table = _Table(path, data, added)
     _check_schema(table)
     return table
 
@@ -202,6 +230,7 @@ class _Builder:
         for key in ("ctype", "codes", "classes", "resources"):
             if key not in self.common.data:
                 raise self.common.error(1, f"the table of codes needs {key!r}")
+        self._check_families()
         for table in self.tables:
             self._types(table)
         for table in self.tables:
@@ -220,6 +249,20 @@ class _Builder:
         _check_references(spec, self.tables)
         return spec
 
+    def _check_families(self) -> None:
+        """Families, limits, collections and callbacks of all tables share a name space each."""
+        seen: dict[tuple[str, str], _Table] = {}
+        for table in self.tables:
+            data = table.data
+            names = [("family", data["family"], data.lines["family"])]
+            for key in ("limits", "state", "callbacks"):
+                named = data.get(key, {})
+                names += [(key, name, named.lines[name]) for name in named]
+            for key, name, line in names:
+                other = seen.setdefault((key, name), table)
+                if other is not table:
+                    raise table.error(line, f"{key}: the name {name!r} is taken by {other.path.name}")
+
     # -- types, limits, state
 
     def _types(self, table: _Table) -> None:
@@ -229,8 +272,12 @@ class _Builder:
             if name in self.kind_fields or name in ex.FUNCTIONS:
                 raise table.error(data.line, f"the name {name!r} is taken")
             self.kind_fields[name] = dict(data["fields"])
+            if "holds" in data and data["holds"] not in data["fields"]:
+                raise table.error(data.lines["holds"], f"{name}: holds names no field: {data['holds']!r}")
             if "ctype" in data:
-                self.ctypes[data["ctype"]] = name
+                other = self.ctypes.setdefault(data["ctype"], name)
+                if other != name:
+                    raise table.error(data.line, f"{name}: {data['ctype']} is the type of {other} already")
         for name, data in table.data.get("state", {}).items():
             self.kind_fields[data["record"]] = dict(data["fields"])
             self.collections[name] = (data["key"], data["record"], dict(data["fields"]))
@@ -284,7 +331,8 @@ class _Builder:
         if name not in table.data["documents"]:
             raise table.error(data.line, f"unknown document {name!r}", data.get("id", ""))
         section = data.get("section", "")
-        if function.startswith("acl") and not section.startswith(function) and "acl" not in section:
+        elsewhere = "," in section  # names its function itself
+        if function in table.data.get("functions", ()) and not section.startswith(function) and not elsewhere:
             section = f"{function}, {section}" if section else function
         return Source(name, section or function, table.data["documents"][name]["edition"])
 
@@ -406,9 +454,13 @@ class _Builder:
 
     def _param(self, table: _Table, function: str, data: _Located) -> Param:
         ctype, out = data["ctype"], data.get("out", False)
+        try:
+            check_name(data["name"])
+        except ProgramError as error:
+            raise table.error(data.line, f"{function}: parameter {error} (programs call it by name)") from None
         if "kind" in data:
             kind = Kind(data["kind"])
-        elif ctype in _INTEGERS:
+        elif ctype in INTEGERS:
             kind = Kind.INTEGER
         elif ctype in self.ctypes:
             kind = Kind.HANDLE
@@ -427,7 +479,7 @@ class _Builder:
             ctype,
             kind,
             out,
-            _INTEGERS.get(ctype, 64),
+            INTEGERS.get(ctype, (64, False))[0],
             handle,
             data.get("measure", ""),
             data.get("const", False),
@@ -460,6 +512,10 @@ class _Builder:
             return parse_program(text)
         except ProgramError as error:
             raise table.error(line, f"program: {error}") from None
+
+    def _programs(self, table: _Table) -> tuple[tuple[str, Program], ...]:
+        named = table.data.get("programs", {})
+        return tuple((name, self._program(table, named.lines[name], text)) for name, text in named.items())
 
     def _value(self, table: _Table, data: _Located, text: object) -> Value:
         statement = self._program(table, data.line, f"f(v={text})").body[0]
@@ -549,6 +605,10 @@ class _Builder:
                 region=RegionKind(**{**region, "special": tuple(region["special"].items())}) if region else None,
                 states={key: self._program(table, states.lines[key], text) for key, text in states.items()},
                 probe=self._program(table, data.line, data.get("probe", "")).body,
+                samples=_chosen(table, data, "samples", 3),
+                pairs=_chosen(table, data, "pairs", 2),
+                sums=_chosen(table, data, "sums", 1),
+                sweeps=_chosen(table, data, "sweeps", 1),
             )
         return kinds
 
@@ -566,6 +626,8 @@ class _Builder:
                 t.data["title"]["en"],
                 t.data["title"].get("zh", ""),
                 tuple(t.data["functions"]),
+                t.added,
+                self._programs(t),
             )
             for t in self.tables
         }
@@ -632,6 +694,15 @@ def _varied(
     return last, most
 
 
+def _chosen(table: _Table, kind: _Located, key: str, default: int) -> tuple[str, ...]:
+    """The states that a kind of handle names under `key`, otherwise its first `default` ones."""
+    states = tuple(kind.get("states", ()))
+    for name in kind.get(key, ()):
+        if name not in states:
+            raise table.error(kind.lines[key], f"{key}: no state is called {name!r}; there are {', '.join(states)}")
+    return tuple(kind.get(key, ())) or states[:default]
+
+
 def _statements(program: Program) -> Iterator[Statement]:
     yield from walk(program.body)
     yield from walk(program.cleanup)
@@ -652,6 +723,11 @@ def _check_references(spec: Spec, tables: list[_Table]) -> None:
             problem = program_problem(spec.interface, program)
             if problem:
                 raise fail(function.family, f"{function.name}: {problem}")
+    for family in spec.families.values():
+        for name, program in family.programs:
+            problem = program_problem(spec.interface, program)
+            if problem:
+                raise fail(family.name, f"program {name}: {problem}")
     for kind in spec.kinds.values():
         for program in (*kind.states.values(), Program(kind.probe)):
             problem = program_problem(spec.interface, program)

@@ -117,7 +117,11 @@ class RegionKind:
 
 @dataclass(frozen=True, slots=True)
 class HandleKind:
-    """A kind of object. `states`: named ways to bring a handle, called `x`, into a state; `probe` asks all about it."""
+    """A kind of object. `states`: named ways to bring a handle, called `x`, into a state; `probe` asks all about it.
+
+    `samples`, `pairs`, `sums`, `sweeps`: states that stand for the others where trying all would say the same again,
+    where ordered pairs of functions are called, where sums meet their limit, and where small limits are tried densely.
+    """
 
     name: str
     family: str
@@ -127,6 +131,10 @@ class HandleKind:
     region: RegionKind | None
     states: Mapping[str, Program]
     probe: tuple[Statement, ...]
+    samples: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    sums: tuple[str, ...] = ()
+    sweeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +176,16 @@ class DocumentDefect:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One table. `status`: `documented`, or `reserved`: not supported may be answered as expected."""
+    """One table. `status`: `documented`, or `reserved`: not supported may be answered as expected. `added`: asked for
+    besides the tables that are always there. `programs`: cases that no rule derives, by name."""
 
     name: str
     status: str
     title_en: str
     title_zh: str
     functions: tuple[str, ...]
+    added: bool = False
+    programs: tuple[tuple[str, Program], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -491,10 +491,10 @@ class _Judge:
         bound = self.run_of.binding(Ref(ref.name, ref.index), counters)
         name = ref.field or ""
         pointer = bound.outs.get(name, UNKNOWN)
-        owner = next((f for f in self.spec.functions.values() if name in f.invokes), None)
-        if owner is None or not isinstance(pointer, str) or not pointer.startswith("callback:") or record.error:
+        invokes = self.spec.functions[bound.function].invokes
+        if name not in invokes or not isinstance(pointer, str) or not pointer.startswith("callback:") or record.error:
             return
-        clause = self.spec.clauses[owner.invokes[name]]
+        clause = self.spec.clauses[invokes[name]]
         _, ctype, number = pointer.split(":")
         callback = self.spec.interface.callbacks[ctype]
         args = [self.run_of.value(v, Kind.OBJECT, "", counters) for v in statement.args]
@@ -513,9 +513,9 @@ class _Judge:
             self._violated(clause, record, [], f"{name} reached {reached}, returned {_short(ret)}")
 
     def _call_back(self, ctype: str, number: int, args: list[Any]) -> int:
-        names = [param for _, param in self.spec.interface.callbacks[ctype].params]
-        size = next((a for n, a in zip(names, args, strict=False) if n == "size" and isinstance(a, int)), 0)
-        return callback_result(ctype, number, size)
+        place = self.spec.interface.callbacks[ctype].measure
+        size = args[place] if place is not None and place < len(args) else 0
+        return callback_result(ctype, number, size if isinstance(size, int) else 0)
 
     def _live(self, record: LiveRecord) -> None:
         summary = self.machine.summary() or self._settled(record)

@@ -19,6 +19,7 @@ from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.program import (
     Call,
     Index,
+    Invoke,
     Program,
     Read,
     Ref,
@@ -100,6 +101,15 @@ class _World:
                 self.until(statement, step, counters)
             case Write() | Read():
                 self.touch(statement, counters)
+            case Invoke():
+                self.invoke(statement, counters)
+
+    def invoke(self, statement: Invoke, counters: dict[str, int]) -> None:
+        key = self.run.key(statement.function.name, statement.function.index, counters)
+        bound = self.run.bindings.get(key)
+        if bound is not None:
+            clause = self.run.spec.functions[bound.function].invokes.get(statement.function.field or "")
+            self.clauses.update((clause,) if clause else ())
 
     def touch(self, statement: Write | Read, counters: dict[str, int]) -> None:
         key = self.run.key(statement.ref.name, statement.ref.index, counters)

@@ -322,7 +322,7 @@ def result_base(kind: CallbackType, number: int) -> int:
 
 def measure_of(kind: CallbackType) -> str:
     """The parameter of a callback that states a size; '' when it has none."""
-    return next((name for ctype, name in kind.params if ctype == "size_t"), "")
+    return "" if kind.measure is None else kind.params[kind.measure][1]
 
 
 def is_pointer(ctype: str, interface: Interface) -> bool:

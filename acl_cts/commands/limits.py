@@ -53,12 +53,12 @@ def limits(backends: tuple[str, ...], names: tuple[str, ...], form: str, quiet: 
     A number, a number in terms of another value, or a number of objects. A refusal that may be a lack of resources is
     no edge: then the largest value accepted is told.
     """
-    spec = load_spec()
+    options = take_options(given)
+    spec = load_spec(more=options.tables)
     choice = _choice(spec, names)
     chosen = tuple(dict.fromkeys(backends or OWN))
-    if given["library"] and len(chosen) > 1:
+    if options.library and len(chosen) > 1:
         raise click.UsageError("--library goes with one --backend only, as --backend acl; probe the others apart")
-    options = take_options(given)
     found: dict[str, tuple[LimitResult, ...]] = {}
     with ExitStack() as stack:
         sessions = {name: stack.enter_context(open_backend(name, options)) for name in chosen}

@@ -11,6 +11,7 @@ import click
 
 from acl_cts.backends.backend import BackendError, Options
 from acl_cts.conformance.selection import Selection
+from acl_cts.specs.loader import optional_tables
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -47,8 +48,26 @@ def selecting(command: Command) -> Command:
     return command
 
 
+def tabled(command: Command) -> Command:
+    """--table: further families."""
+    return click.option(
+        "--table",
+        "tables",
+        multiple=True,
+        metavar="PATH",
+        help=f"Table of a further family, or folder of some; repeatable. By name: {', '.join(optional_tables())}.",
+    )(command)
+
+
+def take_tables(given: dict[str, Any]) -> tuple[str, ...]:
+    """The tables in `given`, whose entry is taken out, by paths that hold wherever a process works."""
+    return tuple(
+        str(Path(name).absolute()) if Path(name).exists() else name for name in dict.fromkeys(given.pop("tables"))
+    )
+
+
 def targeting(command: Command) -> Command:
-    """How to reach a library: --library, --device, --data-access, --executor, --call-timeout."""
+    """How to reach a library: --library, --device, --data-access, --executor, --call-timeout, --table."""
     access = click.Choice(["auto", "direct", "copy"])
     for decorate in reversed(
         (
@@ -68,6 +87,7 @@ def targeting(command: Command) -> Command:
                 type=click.FloatRange(min=0, min_open=True),
                 help="Time without progress after which a call counts as hung.",
             ),
+            tabled,
         )
     ):
         command = decorate(command)
@@ -83,7 +103,7 @@ def take_selection(given: dict[str, Any]) -> Selection:
 def take_options(given: dict[str, Any]) -> Options:
     """The backend options in `given`, whose entries are taken out. Raises BackendError for a library that is none."""
     names = ("library", "device", "data_access", "executor", "call_timeout")
-    options = Options(**{name: given.pop(name) for name in names})
+    options = Options(**{name: given.pop(name) for name in names}, tables=take_tables(given))
     if options.library and Path(options.library).is_dir():
         raise BackendError(f"--library {options.library}: is a directory; give the path of the library in it")
     return options
@@ -97,4 +117,6 @@ def replay_command(path: str, backend: str, options: Options) -> str:
         value = getattr(options, name)
         if value != getattr(usual, name):
             words += [f"--{name.replace('_', '-')}", str(value)]
+    for table in options.tables:
+        words += ["--table", table]
     return shlex.join(words)

@@ -60,11 +60,13 @@ class Replayable:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """Its trace, and what gave it: `by` is None for a stored trace of which nothing tells."""
+    """Its trace, and what gave it: `by` is None for a stored trace of which nothing tells. `spec`: what it is judged
+    by."""
 
     thing: Replayable
     trace: Trace
     by: Setting | None
+    spec: Spec
 
 
 @click.command("replay", epilog=EPILOG)
@@ -82,13 +84,12 @@ def replay(context: click.Context, /, paths: tuple[Path, ...], backend: str | No
     folder with all its failures, or a stored trace.json beside its program.txt, which is judged without executing
     anything.
     """
-    spec = load_spec()
     typed = {name for name in given if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     options = take_options(given)
     things = [_read(place) for path in paths for place in _places(path)]
     with ExitStack() as stack:
         bench = _Bench(stack, backend, options, frozenset(typed))
-        return _show(spec, map(bench.replayed, things), form)
+        return _show(map(bench.replayed, things), form)
 
 
 @dataclass(slots=True)
@@ -103,13 +104,14 @@ class _Bench:
 
     def replayed(self, thing: Replayable) -> Replayed:
         """Its trace: the stored one, or that of a new execution."""
-        if thing.trace is not None:
-            return Replayed(thing, thing.trace, thing.setting)
         backend, options = self._way(thing)
+        spec = load_spec(more=options.tables)
+        if thing.trace is not None:
+            return Replayed(thing, thing.trace, thing.setting, spec)
         session = self._sessions.get((backend, options))
         if session is None:
             session = self._sessions[backend, options] = self.stack.enter_context(open_backend(backend, options))
-        return Replayed(thing, _execute(session, thing), setting_of(backend, session.identity, options))
+        return Replayed(thing, _execute(session, thing), setting_of(backend, session.identity, options), spec)
 
     def _way(self, thing: Replayable) -> tuple[str, Options]:
         """As it was executed when it failed, unless the command line says otherwise."""
@@ -182,19 +184,19 @@ def _execute(session: Session, thing: Replayable) -> Trace:
     return session.run(thing.program)
 
 
-def _show(spec: Spec, replays: Iterable[Replayed], form: str) -> int:
+def _show(replays: Iterable[Replayed], form: str) -> int:
     codes = []
     told = ""
     for replayed in replays:
         thing = replayed.thing
-        judgement = judge(spec, thing.program, replayed.trace)
+        judgement = judge(replayed.spec, thing.program, replayed.trace)
         if form == "json":
             show(json.dumps(_plain(replayed, judgement), ensure_ascii=False))
         else:
             if (origin := _origin(replayed)) != told:
                 show(origin)
             told = origin
-            show("\n".join(_lines(spec, thing, replayed.trace, judgement)))
+            show("\n".join(_lines(replayed.spec, thing, replayed.trace, judgement)))
         codes.append(_code(judgement))
     order = (ExitCode.HARNESS, ExitCode.DISCREPANCY, ExitCode.INCOMPLETE, ExitCode.AS_EXPECTED)
     return min(codes, key=order.index)

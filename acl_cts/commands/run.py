@@ -39,7 +39,7 @@ from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, FunctionSupport, Results, to_json
 from acl_cts.reports.roots import roots
 from acl_cts.reports.tables import tables_of
-from acl_cts.resume import check_opened, options_of
+from acl_cts.resume import check_opened, check_same, options_of
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Limit, Spec
@@ -119,14 +119,17 @@ def run(**given: Any) -> int:
     A backend is core, core:asan, simulator, simulator:PROFILE or acl (a vendor's library, see --library); `acl-cts
     backends` says what can be used here.
     """
-    spec = load_spec()
     past = None
     if given["resume"]:
         past = read_journal(Path(given["out"]) / JOURNAL)
-        given |= options_of(past, spec, click.get_current_context())
+        given |= options_of(past, click.get_current_context())
     options = dict(given)
     form, quiet = given.pop("form"), given["quiet"]
-    request = _request(spec, given, options, past)
+    backend_options = take_options(given)
+    spec = load_spec(more=backend_options.tables)
+    if past is not None:
+        check_same(past, spec)
+    request = _request(spec, given, options, backend_options, past)
     ready = [_look(backend, request.plan.options) for backend in request.backends]
     for looked in ready:
         check_opened(request.story(looked.backend), looked)
@@ -157,9 +160,11 @@ def run(**given: Any) -> int:
     return code
 
 
-def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any], past: Past | None) -> Request:
+def _request(
+    spec: Spec, given: dict[str, Any], options: dict[str, Any], backend_options: Options, past: Past | None
+) -> Request:
     backends = given["backends"] or OWN
-    if given["library"] and len(set(backends)) > 1:
+    if backend_options.library and len(set(backends)) > 1:
         # One path cannot mean several backends; each would take it in its own way.
         raise click.UsageError("--library goes with one --backend only, as --backend acl; judge the others apart")
     if not given["out"]:
@@ -173,7 +178,7 @@ def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any], past: P
     plan = Plan(
         backends=tuple(dict.fromkeys(backends)),
         selection=take_selection(given),
-        options=take_options(given),
+        options=backend_options,
         isolate=given["isolate"],
         seed=seed,
         deadline=None if max_time is None else time.monotonic() + max_time,
@@ -191,7 +196,7 @@ def _request(spec: Spec, given: dict[str, Any], options: dict[str, Any], past: P
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
-        given=options | {"backends": list(plan.backends), "seed": seed},
+        given=options | {"backends": list(plan.backends), "tables": list(backend_options.tables), "seed": seed},
         past=past,
     )
 

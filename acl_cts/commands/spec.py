@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import click
 
 from acl_cts.backends.backend import Options
 from acl_cts.backends.registry import open_backend
+from acl_cts.commands.options import tabled, take_tables
 from acl_cts.conformance.case_cache import cached_cases
-from acl_cts.conformance.coverage import check
+from acl_cts.conformance.coverage import check, unexercised
+from acl_cts.conformance.coverage import coverage as cases_of_clauses
 from acl_cts.conformance.limit_check import limit_problems
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
@@ -40,9 +44,10 @@ Examples:
 )
 @click.argument("name", required=False)
 @LANGUAGE
-def show_command(name: str | None, lang: str) -> None:
+@tabled
+def show_command(name: str | None, lang: str, **given: Any) -> None:
     """Print what the tables say of a family, function, clause or limit; without a NAME, which functions there are."""
-    tables = load_spec()
+    tables = load_spec(more=take_tables(given))
     if name is None:
         _overview(tables)
         return
@@ -64,18 +69,48 @@ def show_command(name: str | None, lang: str) -> None:
 
 
 @spec.command(
-    "check", short_help="Check the tables and their cases (minutes).", epilog="\b\nExample:\n  acl-cts spec check"
+    "check",
+    short_help="Check the tables and their cases (minutes).",
+    epilog="""\b
+Examples:
+  acl-cts spec check
+  acl-cts spec check --table family.yaml                      the table itself
+  acl-cts spec check --table family.yaml --library PATH       and its cases""",
 )
-def check_command() -> int:
+@tabled
+@click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="PATH",
+    help="A library that keeps the tables given with --table; further ones may answer open points otherwise.",
+)
+def check_command(libraries: tuple[str, ...], **given: Any) -> int:
     """Check the tables, and that the cases put every clause to the test.
 
     A guard needs a case on each side, a postcondition a trace that holds and a falsified one that is flagged, an open
     clause an observation, a limit a probe that its clauses agree with. Exit code 2 when something is wrong.
+
+    With --table only those tables are checked: that they can be read and that every clause has a case; with --library
+    the cases are executed too, on a library that keeps to them.
     """
-    tables = load_spec()
+    names = take_tables(given)
+    tables = load_spec(more=names)
     generated = cached_cases(tables)
-    with open_backend("simulator", Options()) as session, open_backend("simulator:lenient", Options()) as lenient:
-        problems = (*limit_problems(tables), *check(tables, generated, session, (lenient,)))
+    families = frozenset(family.name for family in tables.families.values() if family.added)
+    if libraries:
+        if not families:
+            raise click.UsageError("--library goes with --table only; the built-in tables are checked on the simulator")
+        with ExitStack() as stack:
+            opened = [Options(library=library, tables=names) for library in libraries]
+            first, *others = [stack.enter_context(open_backend("acl", options)) for options in opened]
+            problems = check(tables, generated, first, others, families)
+    elif families:
+        problems = unexercised(tables, generated, families)
+    else:
+        with open_backend("simulator", Options()) as session, open_backend("simulator:lenient", Options()) as lenient:
+            problems = check(tables, generated, session, (lenient,))
+    problems = (*limit_problems(tables), *problems)
     for problem in problems:
         show(str(problem))
     if problems:
@@ -84,30 +119,31 @@ def check_command() -> int:
             err=True,
         )
         return ExitCode.USAGE
-    show(f"tables {tables.digest[:12]}: {len(tables.clauses)} clauses, {len(generated)} cases, no problem found")
+    clauses = sum(not families or clause.family in families for clause in tables.clauses.values())
+    number = sum(not families or case.family in families for case in generated)
+    looked = "; no case was executed, --library PATH does that" if families and not libraries else ""
+    show(f"tables {tables.digest[:12]}: {clauses} clauses, {number} cases, no problem found{looked}")
     return ExitCode.AS_EXPECTED
 
 
 @spec.command(epilog="\b\nExample:\n  acl-cts spec coverage | sort -n | head")
-def coverage() -> None:
+@tabled
+def coverage(**given: Any) -> None:
     """Print how many cases exercise each clause.
 
     A clause that shows 0 has no cases of its own: it is judged in every case that it applies to.
     """
-    tables = load_spec()
-    counted = dict.fromkeys(tables.clauses, 0)
-    for case in cached_cases(tables):
-        for clause in case.clauses & counted.keys():
-            counted[clause] += 1
-    for clause, number in counted.items():
+    tables = load_spec(more=take_tables(given))
+    for clause, number in cases_of_clauses(tables, cached_cases(tables)).items():
         show(f"{number:6}  {clause}")
 
 
 @spec.command("docs-defects", epilog="\b\nExample:\n  acl-cts spec docs-defects --lang zh")
 @LANGUAGE
-def docs_defects(lang: str) -> None:
+@tabled
+def docs_defects(lang: str, **given: Any) -> None:
     """Print the defects of the documents themselves."""
-    for defect in load_spec().defects:
+    for defect in load_spec(more=take_tables(given)).defects:
         show(f"{defect.id}\n    {defect.text_zh if lang == 'zh' else defect.text_en}\n    {defect.source}")
 
 

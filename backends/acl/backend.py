@@ -21,4 +21,4 @@ class AclBackend:
     def open(self, options: Options) -> NativeSession:
         """Open a session. Raises BackendError when there is no such library or it cannot be used."""
         library = find_library(options.library, os.environ)
-        return NativeSession(Place("acl", library), load_spec().interface, options)
+        return NativeSession(Place("acl", library), load_spec(more=options.tables).interface, options)

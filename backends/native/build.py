@@ -48,14 +48,17 @@ def cache_folder() -> Path:
     return root / "acl-cts"
 
 
-def find_compiler() -> Compiler:
-    """The compiler named by CC, otherwise cc, gcc or clang. Raises HarnessError when there is none that starts."""
-    asked = os.environ.get("CC", "").strip()
+def find_compiler(command: str = "") -> Compiler:
+    """The compiler that `command` starts, or the one named by CC, otherwise cc, gcc or clang. Raises HarnessError when
+    there is none that starts."""
+    asked = command.strip() or os.environ.get("CC", "").strip()
     candidates = [tuple(shlex.split(asked))] if asked else [("cc",), ("gcc",), ("clang",)]
-    for command in candidates:
-        path = shutil.which(command[0])
+    for words in candidates:
+        path = shutil.which(words[0])
         if path is not None:
-            return Compiler((path, *command[1:]), _version(path))
+            return Compiler((path, *words[1:]), _version(path))
+    if command:
+        raise HarnessError(f"no C compiler called {command}; install it, or name another one")
     looked = f"CC={asked}" if asked else "cc, gcc, clang"
     raise HarnessError(
         f"no C compiler found (looked for {looked}); install gcc, set CC, or pass a prebuilt one with --executor PATH"
@@ -79,13 +82,15 @@ def compile_c(
     sources: Mapping[str, str],
     flags: Sequence[str],
     libraries: Sequence[str] = (),
+    cc: str = "",
 ) -> Path:
-    """Compile `sources` (file name to text; headers may be among them) to one file called `name`; cached.
+    """Compile `sources` (file name to text; headers may be among them) to one file called `name`; cached. `cc` as for
+    `find_compiler`.
 
     Raises HarnessError with the compiler's first complaint. Two processes may do this at once: each compiles in a
     folder of its own, the first rename wins, both results are equal.
     """
-    compiler = find_compiler()
+    compiler = find_compiler(cc)
     texts = [text for pair in sorted(sources.items()) for text in pair]
     parts = [name, *compiler.command, compiler.version, *flags, *libraries, *texts]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
@@ -133,12 +138,13 @@ def flavour_flags(flavour: str) -> tuple[str, ...]:
         raise HarnessError(f"no build flavour {flavour!r}; there are {', '.join(FLAVOURS)}") from None
 
 
-def build_executor(source: str, flavour: str) -> Path:
-    """The executor program made of `source`."""
-    return compile_c(f"executor-{flavour}", {"executor.c": source}, (*EXECUTOR, *flavour_flags(flavour)), ("-ldl",))
+def build_executor(source: str, flavour: str, cc: str = "") -> Path:
+    """The executor program made of `source`, by the compiler `cc` if one is named."""
+    flags = (*EXECUTOR, *flavour_flags(flavour))
+    return compile_c(f"executor-{flavour}", {"executor.c": source}, flags, ("-ldl",), cc)
 
 
-def build_library(name: str, folders: Sequence[Path], flavour: str, defines: Sequence[str] = ()) -> Path:
+def build_library(name: str, folders: Sequence[Path], flavour: str, defines: Sequence[str] = (), cc: str = "") -> Path:
     """A shared library called `name` of all C files and headers in `folders`; `defines` as `NAME` or `NAME=value`."""
     sources: dict[str, str] = {}
     for folder in folders:
@@ -146,4 +152,4 @@ def build_library(name: str, folders: Sequence[Path], flavour: str, defines: Seq
             if path.suffix in (".c", ".h"):
                 sources[path.name] = path.read_text(encoding="utf-8")
     flags = (*LIBRARY, "-fvisibility=hidden", *flavour_flags(flavour), *(f"-D{define}" for define in defines))
-    return compile_c(name, sources, flags)
+    return compile_c(name, sources, flags, cc=cc)

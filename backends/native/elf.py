@@ -1,4 +1,4 @@
-"""Library files: digest and build id, read from the file without loading it."""
+"""Library files: digest, machine and build id, read from the file without loading it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import struct
 from pathlib import Path
 
+_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64", 258: "loongarch64"}
 _PT_NOTE = 4
 _NT_GNU_BUILD_ID = 3
 
@@ -14,6 +15,16 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def machine(path: Path) -> str:
+    """The processor that a little-endian ELF file was made for, as `uname -m` calls it; '' for any other file."""
+    with path.open("rb") as file:
+        head = file.read(20)
+    if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] != 1:
+        return ""
+    number = int.from_bytes(head[18:20], "little")
+    return _MACHINES.get(number, f"machine {number}")
 
 
 def build_id(path: Path) -> str:

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import jinja2
 
 from acl_cts.backends.native import layout
-from acl_cts.specs.interface import CallbackType, Interface, Kind, Param, Signature, default_room
+from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Param, Signature, default_room
 from acl_cts.specs.trace import callback_result
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 _PASSING = {Kind.DATA: "BY_DATA", Kind.ROOM: "BY_ROOM"}
-_INTEGERS = {
-    "size_t": (64, False),
-    "uint64_t": (64, False),
-    "uint32_t": (32, False),
-    "uint16_t": (16, False),
-    "uint8_t": (8, False),
-    "int64_t": (64, True),
-    "int32_t": (32, True),
-    "int16_t": (16, True),
-    "int8_t": (8, True),
-    "int": (32, True),
-    "unsigned": (32, False),
-    "aclError": (32, True),
-}
 _TRACK = 1
 _FORGET = 2
 
@@ -85,12 +72,12 @@ class _Again:
 
 def is_integer(ctype: str) -> bool:
     """Whether `ctype` is an integer; everything else that a callback takes or returns is a pointer."""
-    return ctype in _INTEGERS
+    return ctype in INTEGERS
 
 
 def is_signed(ctype: str) -> bool:
     """Whether `ctype` is a signed integer."""
-    return ctype in _INTEGERS and _INTEGERS[ctype][1]
+    return ctype in INTEGERS and INTEGERS[ctype][1]
 
 
 def by_address(param: Param) -> bool:
@@ -101,15 +88,27 @@ def by_address(param: Param) -> bool:
 def cell_width(param: Param) -> int:
     """Bytes of an out parameter."""
     if param.kind in (Kind.INTEGER, Kind.CODE):
-        return _INTEGERS[param.ctype][0] // 8 if param.ctype in _INTEGERS else param.bits // 8
+        return INTEGERS[param.ctype][0] // 8 if param.ctype in INTEGERS else param.bits // 8
     return 8
 
 
 def interface_digest(interface: Interface) -> str:
-    """Identifies what an executor was generated from: the interface and the layout of commands and replies."""
-    parts = [str(layout.constants()), str(interface.typedefs)]
+    """Identifies the tables that an executor was generated from, as far as it knows them."""
+    parts = [str(interface.typedefs)]
     parts += [str(interface.functions[name]) for name in interface.functions]
     parts += [str(interface.callbacks[name]) for name in interface.callbacks]
+    return _digest(parts)
+
+
+@cache
+def protocol_digest() -> str:
+    """Identifies how the two sides talk: the layout of commands and replies, and the C that reads and writes them."""
+    parts = [str(layout.constants()), str(layout.STATUS)]
+    parts += [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.j2"))]
+    return _digest(parts)
+
+
+def _digest(parts: list[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -129,6 +128,7 @@ def render_executor(interface: Interface, flavour: str) -> str:
         constants=layout.constants(),
         status=layout.STATUS,
         digest=interface_digest(interface),
+        protocol=protocol_digest(),
         flavour=flavour,
         typedefs=_typedefs(interface),
         functions=functions,
@@ -218,6 +218,8 @@ def _called_again(interface: Interface) -> _Again:
     for number, signature in enumerate(signatures):
         if again.key_ctype and _is_lookup(signature):
             key = next(k for k, p in enumerate(signature.params) if not p.out)
+            if signature.params[key].ctype != again.key_ctype:
+                continue
             again.lookups.append({"function": number, "count": len(signature.params), "key": key})
         if signature.returns is Kind.HANDLE and not signature.params:
             destroyers = (
@@ -265,7 +267,7 @@ def _callback(c: CallbackType) -> _Callback:
         void=c.returns == "void",
         pointer=not is_integer(c.returns),
         count=len(c.params),
-        size=integers.index(True) if True in integers else None,
+        size=c.measure,
         c_params=tuple(f"{ctype} {name}" for ctype, name in c.params),
         c_words=tuple(f"(u64){step}{name}" for step, (_, name) in zip(steps, c.params, strict=True)),
         c_args=tuple(f"({ctype}){steps[k]}v[{k}]" for k, (ctype, _) in enumerate(c.params)),

@@ -13,6 +13,7 @@ from acl_cts.backends.native.build import build_executor
 from acl_cts.backends.native.decode import Decoder, encode_end
 from acl_cts.backends.native.elf import build_id, file_digest
 from acl_cts.backends.native.layout import Access
+from acl_cts.backends.native.prebuilt import fitting
 from acl_cts.backends.native.render import interface_digest, render_executor
 from acl_cts.backends.native.slots import Malformed, TooLarge
 from acl_cts.backends.native.wire import Lowered, lower
@@ -53,12 +54,13 @@ class NativeSession:
         self._interface = interface
         self._digest = interface_digest(interface)
         self._decoder = Decoder(interface)
+        executor, flavour = find_executor(interface, options)
         self._setup = Setup(
-            executor=find_executor(interface, options),
+            executor=executor,
             library=place.library,
             device=options.device,
             data_access=options.data_access,
-            flavour=options.flavour,
+            flavour=flavour,
             call_timeout=options.call_timeout,
             start_timeout=options.start_timeout,
             pinned=place.pinned,
@@ -83,7 +85,9 @@ class NativeSession:
     def _check(self, greeting: Greeting, options: Options) -> None:
         name, library = self._place.backend, self._place.library
         if greeting.digest != self._digest:
-            raise BackendError(f"{name}: the executor {self._setup.executor} was made for other tables; build it anew")
+            raise HarnessError(
+                f"{name}: the executor {self._setup.executor} is not the one that was asked; build it anew"
+            )
         judged = {f.name for f in self._interface.functions.values() if not f.auxiliary}
         if judged <= greeting.missing:
             raise BackendError(f"{name}: {library} exports none of the {len(judged)} functions; pass another library")
@@ -305,14 +309,12 @@ def capabilities(greeting: Greeting) -> frozenset[Capability]:
     return frozenset(found)
 
 
-def find_executor(interface: Interface, options: Options) -> Path:
-    """The executor to use: the prebuilt one of the options, otherwise built here.
+def find_executor(interface: Interface, options: Options) -> tuple[Path, str]:
+    """The executor to use, and its flavour: the prebuilt one of the options, otherwise built here.
 
-    Raises BackendError for a path that is no program, HarnessError when nothing can be built.
+    Raises BackendError for one that does not fit, HarnessError when nothing can be built.
     """
     if not options.executor:
-        return build_executor(render_executor(interface, options.flavour), options.flavour)
+        return build_executor(render_executor(interface, options.flavour), options.flavour), options.flavour
     path = Path(options.executor).resolve()
-    if not path.is_file():
-        raise BackendError(f"no executor at {options.executor}; check --executor PATH")
-    return path
+    return path, fitting(path, interface, options.flavour).flavour
