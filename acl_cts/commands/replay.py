@@ -23,7 +23,7 @@ from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import RED, CaseResult, case_to_json
 from acl_cts.reports.trace_text import trace_lines
 from acl_cts.specs.judgement import Finding, Judgement, Verdict
-from acl_cts.specs.loader import load_spec
+from acl_cts.specs.loader import load_spec, program_problem
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import Program, steps
@@ -106,6 +106,10 @@ class _Bench:
         """Its trace: the stored one, or that of a new execution."""
         backend, options = self._way(thing)
         spec = load_spec(more=options.tables)
+        for program in (*thing.before, thing.program):
+            problem = program_problem(spec.interface, program)
+            if problem:
+                raise ReportError(f"{thing.path}: {problem}; `acl-cts spec show` has the functions")
         if thing.trace is not None:
             return Replayed(thing, thing.trace, thing.setting, spec)
         session = self._sessions.get((backend, options))
