@@ -266,16 +266,21 @@ def test_one_form_goes_where_it_is_sent(call: Call, stored: Path) -> None:
     [
         (b"", "is not JSON"),
         (b"\x7fELF\xff", "binary data"),
-        (b"[]", "something else"),
-        (b'{"format": 1}', "format 1"),
+        (b"[]", "no seal"),
+        (b'{"format": 2}', "no seal"),
+        ({"format": 1}, "format 1"),
         (b"[" * 200_000, "is not JSON"),
-        (b'{"format": 2}', "exit is missing"),
+        ({"format": 2}, "exit is missing"),
         (None, "cannot be read"),
     ],
 )
-def test_what_are_no_results_is_one_line(call: Call, tmp_path: Path, content: bytes | None, told: str) -> None:
-    if content is not None:
+def test_what_are_no_results_is_one_line(
+    call: Call, tmp_path: Path, content: bytes | dict[str, Any] | None, told: str
+) -> None:
+    if isinstance(content, bytes):
         (tmp_path / "results.json").write_bytes(content)
+    elif content is not None:
+        write_json(tmp_path / "results.json", content)
     code, out, err = call(tmp_path)
     assert (code, out) == (2, "")
     assert len(err.splitlines()) == 1
@@ -304,8 +309,9 @@ def test_spoilt_results_are_one_line_or_still_add_up(call: Call, tmp_path: Path)
     """Truncated, flipped and edited by hand, a thousand and more of them."""
     dice = random.Random(5)
     whole = to_json(full())
-    raw = json.dumps(whole, ensure_ascii=False).encode()
     path = tmp_path / "results.json"
+    write_json(path, whole)
+    raw = path.read_bytes()
     refused = 0
     for number in range(1200):
         if number % 3 == 0:
@@ -315,12 +321,13 @@ def test_spoilt_results_are_one_line_or_still_add_up(call: Call, tmp_path: Path)
             flipped[dice.randrange(len(raw))] ^= 1 << dice.randrange(8)
             path.write_bytes(bytes(flipped))
         else:
-            path.write_text(json.dumps(_edited(whole, dice)), encoding="utf-8")
+            write_json(path, _edited(whole, dice))
         form = dice.choice(list(RENDERINGS))
         code, _, err = call(path, "--format", form, "--out", tmp_path / "made")
         assert code in (0, 2), err
         assert len(err.splitlines()) == (1 if code else 0), err
         refused += code == 2
+        assert code == 2 or number % 3 == 2, "the seal shows every damage"
         if code == 0:
             found = from_json(json.loads(path.read_bytes()))
             assert [case.verdict for run in found.runs for case in run.cases] in (["pass", "fail", "not-run"], [])
