@@ -139,6 +139,11 @@ class NativeSession:
         """Workers started so far."""
         return self._startups
 
+    @property
+    def pid(self) -> int | None:
+        """Process of the worker, None while there is none."""
+        return None if self._worker is None else self._worker.pid
+
     # --------------------------------------------------------------------------------------------------- programs
 
     def run(self, program: Program, *, solo: bool = False) -> Trace:

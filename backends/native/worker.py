@@ -300,6 +300,11 @@ class Worker:
         self.kill()
 
     @property
+    def pid(self) -> int | None:
+        """Its process, None before it is started."""
+        return None if self._process is None else self._process.pid
+
+    @property
     def ended(self) -> bool:
         """Whether it was ended from here; it takes no further programs."""
         return self._ended
