@@ -24,11 +24,11 @@ from markupsafe import Markup, escape
 from acl_cts.reports.advice import advice, unjudged
 from acl_cts.reports.case_data import case_data
 from acl_cts.reports.clause_matrix import ClauseRow, clause_matrix
-from acl_cts.reports.limit_table import limit_table, units
+from acl_cts.reports.limit_table import LimitRow, limit_table, units
 from acl_cts.reports.open_points import open_points
 from acl_cts.reports.results import BackendRun, Results, Support
 from acl_cts.reports.roots import Root, roots
-from acl_cts.reports.wording import SCRIPTED, WORDS
+from acl_cts.reports.wording import READINGS, SCRIPTED, UNITS, WORDS
 from acl_cts.specs.judgement import Verdict
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -155,6 +155,22 @@ def both(text: str, zh: str = "") -> Markup:
     return Markup('<span class="en" lang="en">{}</span><span class="zh" lang="zh-CN">{}</span>').format(text, zh)
 
 
+def quantity(number: int, unit: str) -> Markup:
+    """`number` with its unit, in both languages."""
+    return both(units(number, unit), f"{number} {UNITS.get(unit, unit)}")
+
+
+def documented(row: LimitRow) -> Markup:
+    """What the documents say of a limit, in both languages."""
+    if row.text is None or row.text.relative:
+        return both(row.documented)
+    readings = row.text.readings
+    named = [f"（{READINGS.get(name, name)}）" if len(readings) > 1 else "" for name, _ in readings]
+    unit = UNITS.get(row.text.unit, row.text.unit)
+    chinese = [f"{value} {unit}{name}" for (_, value), name in zip(readings, named, strict=True)]
+    return both(row.documented, WORDS["or"][1].join(chinese) or WORDS["no-number"][1])
+
+
 def _policy() -> str:
     """Content security policy: the page's own style and script, nothing else."""
     return (
@@ -217,6 +233,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(t=word, both=both, words=WORDS, groups=GROUPS, units=units, source=_source)
+    environment.globals.update(t=word, both=both, words=WORDS, groups=GROUPS, source=_source)
+    environment.globals.update(quantity=quantity, documented=documented)
     environment.filters.update(anchor=_anchor, quoted=_quoted)
     return environment

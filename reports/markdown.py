@@ -12,7 +12,7 @@ from acl_cts.reports.open_points import open_points
 from acl_cts.reports.results import BackendRun, Results
 from acl_cts.reports.roots import Root, roots
 from acl_cts.reports.summary import MEANING
-from acl_cts.reports.words import counted
+from acl_cts.reports.words import counted, first_line
 
 MOST = 56_000
 """Bytes of a comment; code hosts refuse those of 64 KiB."""
@@ -66,9 +66,8 @@ def _head(results: Results) -> str:
 
 
 def _totals(results: Results) -> str:
-    names = [name for name in ("pass", "fail") if results.runs]
-    names += [name for run in results.runs for name, number in run.totals.items() if number and name not in names]
-    names = list(dict.fromkeys(names))
+    seen = (name for run in results.runs for name, number in run.totals.items() if number)
+    names = list(dict.fromkeys(("pass", "fail", *seen)))
     rows = [[_prose(run.backend), *(str(run.totals[name]) for name in names)] for run in results.runs]
     return _table(["backend", *names], rows) if rows else ""
 
@@ -85,10 +84,10 @@ def _limits(results: Results) -> str:
 
 def _root(results: Results, root: Root) -> str:
     case, headline = root.cases[0], root.headline
-    title = f"{_code(root.clause)} ({headline.strength}), {_code(root.function)}" if headline else _first(case.reason)
+    told = f"{root.clause} ({headline.strength}), {root.function}" if headline else first_line(case.reason)
     lines = [
         "<details>",
-        f"<summary>{root.verdict}: {_tagged(title)}, {counted(len(root.cases), 'case')}</summary>",
+        f"<summary>{root.verdict}: {_prose(told)}, {counted(len(root.cases), 'case')}</summary>",
         "",
     ]
     if headline is not None:
@@ -97,7 +96,7 @@ def _root(results: Results, root: Root) -> str:
         if text is not None:
             same = text.text == headline.expected
             lines.append(f"- documents: {_prose(text.source if same else f'{text.text} ({text.source})')}")
-    if case.reason and headline is not None:
+    if case.reason and headline is not None and case.reason != headline.observed:
         lines.append(f"- reason: {_prose(case.reason)}")
     lines.append(f"- case: {_code(case.id)}")
     if case.evidence is not None:
@@ -135,12 +134,13 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _prose(text: str) -> str:
-    """Hostile text in one line: no markup, no mention of a person, no link, no cell of a table."""
+    """Hostile text in one line: no markup, no mention of a person, no link, no cell of a table.
+
+    Written with character references, which hold in Markdown and inside HTML elements alike.
+    """
     plain = re.sub(r"\s+", " ", text).strip()
-    escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    escaped = re.sub(r"([\\`*_{}\[\]()#+!|~$])", r"\\\1", escaped)
-    # A zero-width joiner would be invisible in what people copy; entities are not.
-    return escaped.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")
+    escaped = re.sub(r"[&<>\\`*_{}\[\]#|~$@]", lambda found: f"&#{ord(found[0])};", plain)
+    return escaped.replace("://", "&#58;//").replace("www.", "www&#46;")
 
 
 def _code(text: str) -> str:
@@ -149,15 +149,6 @@ def _code(text: str) -> str:
     mark = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
     room = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{mark}{room}{plain}{room}{mark}" if plain else ""
-
-
-def _tagged(text: str) -> str:
-    """A line inside of an HTML element, where Markdown is not read."""
-    return re.sub(r"`+ ?(.*?) ?`+", r"\1", text)
-
-
-def _first(text: str) -> str:
-    return _prose(text.splitlines()[0] if text else "no reason given")
 
 
 def _fence(text: str, language: str = "") -> str:

@@ -84,8 +84,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "kept": ("kept", "遵守"),
     "broken": ("broken", "违反"),
-    "answers": ("answers", "次回答"),
-    "notes-word": ("notes", "条提示"),
+    "answered": ("answered", "次回答"),
+    "noted": ("noted", "条提示"),
     "strength": ("Strength", "强度"),
     "every-call": ("Every call", "所有调用"),
     "open": ("Open points", "开放点"),
@@ -144,6 +144,15 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "platform": ("Platform", "平台"),
     "machine": ("Machine", "架构"),
     "processors": ("Processors", "处理器数"),
+    "executor": ("Executor protocol", "执行器协议"),
+    "flavour": ("Flavour", "构建类型"),
+    "data access": ("Data access", "数据访问方式"),
+    "version": ("Version", "版本"),
+    "soc": ("SoC", "SoC"),
+    "profile": ("Profile", "配置"),
+    "of-strength": ("Discrepancies:", "不一致项："),
+    "or": (" or ", " 或 "),
+    "no-number": ("no number", "无数值"),
     "library": ("Library", "库文件"),
     "sha256": ("SHA-256", "SHA-256"),
     "build_id": ("Build id", "构建 ID"),
@@ -177,3 +186,9 @@ SCRIPTED = (
     *(name for name in WORDS if name.startswith("verdict-")),
 )
 """Names of the words that the page's script needs."""
+
+UNITS: Mapping[str, str] = {"byte": "字节", "buffer": "个缓冲区"}
+"""Units in Chinese."""
+
+READINGS: Mapping[str, str] = {"binary": "二进制", "decimal": "十进制"}
+"""Readings of an ambiguous number in Chinese."""

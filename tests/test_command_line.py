@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import jsonschema
@@ -171,7 +172,7 @@ def test_an_unwritable_folder_is_one_line(acl: Run, tmp_path: Path) -> None:
     assert "report/deeper" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["results.json", "junit.xml", "summary.txt"])
+@pytest.mark.parametrize("name", ["results.json", "report.html", "report.md", "junit.xml", "summary.txt"])
 def test_a_directory_in_the_place_of_a_report_is_found_before_the_run(acl: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / "work" / "report" / name).mkdir(parents=True)
     done = acl("run", "--backend", "simulator", "--out", "report", *FEW)
@@ -194,6 +195,14 @@ def test_a_run_writes_its_reports_and_a_failure_can_be_replayed(acl: Run, tmp_pa
     assert int(suite.attrib["failures"]) == len(failed) > 0
     folder = report / failed[0]["files"]
     assert {file.name for file in folder.iterdir()} == {"program.txt", "repro.c", "trace.json", "run.json"}
+
+    assert "evidence" not in next(case for case in cases if case["verdict"] == "pass")
+    evidence = failed[0]["evidence"]
+    assert evidence["program"] == (folder / "program.txt").read_text(encoding="utf-8")
+    assert evidence["reproducer"] == (folder / "repro.c").read_text(encoding="utf-8")
+    page, comment = ((report / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
+    assert f'href="./{quote(failed[0]["files"])}/"' in page
+    assert evidence["command"] in comment
 
     command = next(line.split("reproduce", 1)[1].split() for line in done.stdout.splitlines() if "reproduce" in line)
     again = acl(*[word.strip("'") for word in command[1:]])
@@ -257,7 +266,9 @@ def test_a_clean_run_leaves_no_empty_folders(acl: Run, tmp_path: Path) -> None:
     acl("run", "--backend", "simulator", "--backend", "odd:wrong-length", *FEW)
     assert [entry.name for entry in (report / "failures").iterdir()] == ["odd-wrong-length"]
     acl("run", "--backend", "simulator", *FEW)
-    assert sorted(entry.name for entry in report.iterdir()) == ["junit.xml", "results.json", "summary.txt"]
+    assert sorted(entry.name for entry in report.iterdir()) == [
+        *("junit.xml", "report.html", "report.md", "results.json", "summary.txt")
+    ]
 
 
 def test_several_backends_are_told_apart(acl: Run, tmp_path: Path) -> None:

@@ -5,66 +5,38 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_results import ALLOC, TABLES, bad, finding, full, good, not_run, results
 
 import acl_cts.reports
-from acl_cts.reports.clause_text import ClauseText
-from acl_cts.reports.evidence import Evidence
 from acl_cts.reports.exit_code import ExitCode, final, holding
 from acl_cts.reports.files import ReportError, make_folder, read_json, write_json, write_text
 from acl_cts.reports.junit import junit
-from acl_cts.reports.limit_result import LimitKind, LimitResult, LimitVerdict
+from acl_cts.reports.limit_result import LimitKind, LimitResult, LimitVerdict, limit_from_json, limit_to_json
 from acl_cts.reports.results import (
     DISCREPANCY,
-    BackendRun,
     CaseResult,
     Cause,
     FunctionSupport,
     Results,
-    RunNote,
     Support,
     from_json,
     to_json,
 )
 from acl_cts.reports.summary import Summary
-from acl_cts.specs.judgement import Finding, Observation, Strength, Verdict
+from acl_cts.specs.judgement import Strength, Verdict
+
+OPEN: dict[str, object] = {"required": [], "properties": {}, "additionalProperties": True}
+"""Leaves of the schema nothing but its definitions."""
 
 SCHEMA = json.loads((Path(acl_cts.reports.__file__).parent / "results.schema.json").read_text(encoding="utf-8"))
-ALLOC = "aclrtAllocBuf"
-
-
-def finding(strength: Strength = Strength.EXPLICIT, clause: str = "mbuf.x") -> Finding:
-    return Finding(clause, strength, ALLOC, 3, (1, 2), "an error", "success")
-
-
-def good(name: str = "a", **more: object) -> CaseResult:
-    fields = {"functions": (ALLOC,), "succeeded": (ALLOC,), "granted": 1 << 20, "attempts": 1} | more
-    return CaseResult(f"mbuf/g/{name}~00000000", Verdict.PASS, **fields)  # type: ignore[arg-type]
-
-
-def bad(verdict: Verdict = Verdict.FAIL, strength: Strength = Strength.EXPLICIT, **more: object) -> CaseResult:
-    fields = {"functions": (ALLOC,), "discrepancies": (finding(strength),), "files": "failures/b"} | more
-    return CaseResult("mbuf/g/b~00000001", verdict, "expected an error", **fields)  # type: ignore[arg-type]
-
-
-def not_run(cause: Cause) -> CaseResult:
-    return CaseResult("mbuf/g/n~00000002", Verdict.NOT_RUN, "why", cause)
-
-
-SUPPORTED = FunctionSupport(ALLOC, "mbuf", Support.SUPPORTED, reserved=True)
-
-
-def results(*cases: CaseResult, support: tuple[FunctionSupport, ...] = (SUPPORTED,), **more: object) -> Results:
-    run = BackendRun("core", {"backend": "core"}, ("streams",), support, cases, case_list="abc", duration=1.5)
-    fields = {"finished": True, "filtered": False, "seed": None, "runs": (run,)} | more
-    return Results(
-        version="0.1.0", spec="d" * 64, started="2026-01-01T00:00:00+00:00", ended="2026-01-01T00:00:02+00:00",
-        options={}, **fields,  # type: ignore[arg-type]
-    )  # fmt: skip
 
 
 def code(found: Results, fail_on: frozenset[Strength] = DISCREPANCY) -> int:
@@ -151,21 +123,6 @@ def test_without_a_large_area_the_run_is_incomplete() -> None:
 # ------------------------------------------------------------------------------------------------------------ JSON
 
 
-def full() -> Results:
-    """Results in which every field holds something."""
-    case = bad(
-        blocked=(finding(Strength.IMPLIED, "mbuf.y"),),
-        notes=(finding(Strength.ADVISORY),),
-        observations=(Observation("mbuf.z", "error", 1, "key"),),
-        held=("mbuf.q",),
-        clauses=("mbuf.x",),
-    )
-    found = results(good(), case, not_run(Cause.PLANNED), seed=7)
-    run = dataclasses.replace(found.runs[0], notes=(RunNote("mbuf.z", "key", (("error", 2, "a"), ("ok", 1, "b"))),))
-    holds = holding(found)
-    return dataclasses.replace(found, runs=(run,), holds=holds, code=final(holds))
-
-
 def test_results_survive_json_and_keep_to_the_schema() -> None:
     stored = json.loads(json.dumps(to_json(full())))
     jsonschema.Draft202012Validator(SCHEMA).validate(stored)
@@ -182,6 +139,62 @@ def test_totals_add_up() -> None:
     run = to_json(full())["runs"][0]
     assert sum(run["totals"].values()) == len(run["cases"]) == 3
     assert run["discrepancies"] == {"explicit": 1, "obligation": 0, "implied": 0}
+
+
+def test_only_failures_carry_evidence() -> None:
+    cases = to_json(full())["runs"][0]["cases"]
+    assert ["evidence" in case for case in cases] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("totals", {}),
+        ("granted", 7),
+        ("discrepancies", {"explicit": 0, "obligation": 0, "implied": 0}),
+        ("identity", {"library": 3}),
+        ("identity", {"details": ["a"]}),
+    ],
+)
+def test_results_that_contradict_themselves_are_refused(name: str, value: object) -> None:
+    stored = to_json(full())
+    stored["runs"][0][name] = value
+    with pytest.raises(ValueError, match=r"runs\[0\]"):
+        from_json(stored)
+
+
+def test_an_exit_code_that_does_not_follow_is_refused() -> None:
+    with pytest.raises(ValueError, match="exit"):
+        from_json(to_json(full()) | {"exit": {"code": 0, "holds": [{"code": 1, "reason": "why"}]}})
+
+
+def test_a_case_that_stands_there_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        from_json(to_json(results(good(), good())))
+
+
+LIMIT_RESULTS = st.builds(
+    LimitResult,
+    limit=st.text(),
+    function=st.text(),
+    param=st.text(),
+    unit=st.text(),
+    kind=st.sampled_from(LimitKind),
+    documented=st.lists(st.tuples(st.text(), st.integers(0, 2**64))).map(tuple),
+    verdict=st.sampled_from(LimitVerdict),
+    measured=st.none() | st.integers(0, 2**64),
+    up_to=st.none() | st.integers(0, 2**64),
+    detail=st.text(),
+    context=st.text(),
+    steps=st.integers(0, 10**9),
+)
+
+
+@given(LIMIT_RESULTS)
+def test_results_of_limit_probes_survive_json(result: LimitResult) -> None:
+    stored = json.loads(json.dumps(limit_to_json(result)))
+    jsonschema.Draft202012Validator(SCHEMA | {"$ref": "#/$defs/probed"} | OPEN).validate(stored)
+    assert limit_from_json(stored) == result
 
 
 def test_another_format_is_refused() -> None:
@@ -219,7 +232,7 @@ def test_junit_has_every_case_once_and_survives_control_characters() -> None:
     found = results(
         good(), bad(discrepancies=(dataclasses.replace(finding(), observed="a\x00b"),)), not_run(Cause.PLANNED)
     )
-    suite = ElementTree.fromstring(junit(found, DISCREPANCY).encode()).find("testsuite")
+    suite = ElementTree.fromstring(junit(found).encode()).find("testsuite")
     assert suite is not None
     assert [len(case) for case in suite.iter("testcase")] == [0, 1, 1]
     assert suite.attrib["tests"] == "3"
@@ -227,15 +240,57 @@ def test_junit_has_every_case_once_and_survives_control_characters() -> None:
     assert suite.attrib["skipped"] == "1"
 
 
+TIME = re.compile(r"\d+\.\d{3}")
+"""The form of times that Surefire's schema allows."""
+
+JUNIT = {
+    "testsuites": ({"name", "tests", "failures", "errors", "time"}, ["testsuite"]),
+    "testsuite": (
+        {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"},
+        ["properties", "testcase"],
+    ),
+    "properties": (set(), ["property"]),
+    "property": ({"name", "value"}, []),
+    "testcase": ({"name", "classname", "time"}, ["failure", "error", "skipped"]),
+    "failure": ({"message", "type"}, []),
+    "error": ({"message", "type"}, []),
+    "skipped": ({"message", "type"}, []),
+}
+"""What the schemas of Jenkins and of Surefire both know: attributes of each element, and its children in order."""
+
+
+def check_junit(element: ElementTree.Element) -> None:
+    attributes, children = JUNIT[element.tag]
+    assert set(element.attrib) == attributes
+    places = [children.index(child.tag) for child in element]
+    assert places == sorted(places)
+    for name in {"tests", "failures", "errors", "skipped"} & attributes:
+        assert element.attrib[name].isdigit()
+    assert TIME.fullmatch(element.attrib.get("time", "0.000"))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", element.attrib.get("timestamp", "2026-01-01T00:00:00"))
+    if element.tag == "testcase":
+        assert len(element) <= 1
+    for child in element:
+        check_junit(child)
+
+
+def test_junit_keeps_to_what_its_readers_agree_upon() -> None:
+    error = CaseResult("mbuf/g/e~00000003", Verdict.ERROR, "protocol broken")
+    root = ElementTree.fromstring(junit(results(good(), bad(), not_run(Cause.PLANNED), error)).encode())
+    check_junit(root)
+    assert root.attrib["tests"] == "4"
+
+
+def test_junit_tells_how_to_reproduce() -> None:
+    failure = ElementTree.fromstring(junit(results(good(), bad())).encode()).find(".//failure")
+    assert failure is not None
+    assert "reproduce: acl-cts replay failures/b/program.txt" in (failure.text or "")
+    assert "a = aclrtAllocBuf(size=1)" in (failure.text or "")
+
+
 def summary(found: Results) -> str:
     holds = holding(found)
-    return Summary(
-        results=dataclasses.replace(found, holds=holds, code=final(holds)),
-        clauses={"mbuf.x": ClauseText("Above the limit it must fail.", "chapter 20")},
-        fail_on=DISCREPANCY,
-        program=lambda case: "a = aclrtAllocBuf(size=1)\n" * 9,
-        command=lambda run, case: f"acl-cts replay {case.files}/program.txt --backend {run.backend}",
-    ).text()
+    return Summary(dataclasses.replace(found, holds=holds, code=final(holds), tables=TABLES)).text()
 
 
 def test_the_summary_tells_a_failure_wholly() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from acl_cts.reports.exit_code import holding
 from acl_cts.reports.files import ReportError, check_files, make_folder, read_json, write_text
 from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.results import Results, from_json
@@ -78,6 +79,11 @@ def _targets(path: Path, forms: tuple[str, ...], out: str | None) -> list[tuple[
 
 def _read(path: Path) -> Results:
     try:
-        return from_json(read_json(path))
+        found = from_json(read_json(path))
+        # Somebody may have edited the verdict; more reasons than those may hold, fewer may not.
+        for held in holding(found, found.fail_on):
+            if held not in found.holds:
+                raise ValueError(f"its exit leaves out code {held.code}: {held.reason}")
+        return found
     except ValueError as error:
         raise ReportError(f"{path}: is not the {RESULTS} of a run ({error}); run again to get one") from error

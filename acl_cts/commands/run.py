@@ -17,6 +17,7 @@ import click
 
 from acl_cts import __version__
 from acl_cts.backends.backend import HarnessError, Options
+from acl_cts.backends.native import layout
 from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
 from acl_cts.conformance.case_cache import cached_cases
@@ -212,7 +213,7 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun]) -> Results:
         runs=tuple(runs),
         fail_on=request.fail_on,
         tables=tables_of(spec),
-        environment=environment(),
+        environment=environment() | {"executor": str(layout.VERSION)},
     )
     holds = holding(results, request.fail_on)
     return dataclasses.replace(results, holds=holds, code=final(holds))
