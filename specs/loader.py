@@ -347,9 +347,7 @@ class _Builder:
             for recipe in recipes:
                 key = (recipe.function, recipe.param, recipe.context)
                 if key in seen:
-                    raise table.error(
-                        recipe.line, "two probes are told apart by nothing; give a context", f"limit {name}"
-                    )
+                    raise table.error(recipe.line, "nothing tells two probes apart; give a context", f"limit {name}")
                 seen.add(key)
             self.limits[name] = replace(self.limits[name], probes=tuple(recipes))
 
