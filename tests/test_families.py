@@ -116,7 +116,7 @@ def test_other_backends_say_that_they_do_not_have_the_functions(tmp_path: Path) 
         )
         assert done.returncode == 4, done.stderr
         assert "not supported" in done.stdout
-        assert "keyed (13 of 13)" in done.stdout
+        assert "keyed (12 of 12)" in done.stdout
 
 
 def test_plain_pytest_takes_a_table_too(keyed: Path) -> None:
