@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.draft import Draft
@@ -89,17 +90,8 @@ def _programs(spec: Spec) -> Iterator[Draft]:
     """Programs that stand in the tables themselves."""
     for family in spec.families.values():
         for name, program in family.programs:
-            needs = asked_for(program)
-            yield Draft(
-                family.name,
-                "scenario",
-                "table",
-                name,
-                program.body,
-                cleanup=program.cleanup,
-                needs=needs,
-                balance=False,
-            )
+            draft = Draft(family.name, "scenario", "table", name, program.body, cleanup=program.cleanup, balance=False)
+            yield replace(draft, needs=asked_for(program))
 
 
 def finish(spec: Spec, draft: Draft) -> Case | None:

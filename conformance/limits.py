@@ -152,9 +152,8 @@ def _sized(spec: Spec, function: Function, param: str, clause: str, name: str, n
     kind = next(iter(function.creates.values()))
     body: tuple[Statement, ...] = (call, *rename(probe(spec, kind), {SUBJECT: RESULT}))
     measured = function.takes is not None and function.takes.size == param
-    if (
-        number and measured and spec.kinds[kind].holds
-    ):  # whatever is granted must be usable to its last byte, too large or not
+    if number and measured and spec.kinds[kind].holds:
+        # Whatever is granted must be usable to its last byte, too large or not.
         body += touches(RESULT, number)
     yield Draft(function.family, "limit", function.name, f"{clause}/{param}={name}", body)
 

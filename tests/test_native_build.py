@@ -119,7 +119,7 @@ def test_a_prebuilt_executor_needs_no_compiler(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("#!/bin/sh\necho hello\n", "does not start"), ("nonsense", "does not start")],
+    [("#!/bin/sh\necho hello\n", "no executor of this version"), ("nonsense", "is no executor")],
 )
 def test_a_program_that_is_no_executor_is_refused(tmp_path: Path, content: str, said: str) -> None:
     with open_backend("core", Options()) as session:
@@ -127,7 +127,7 @@ def test_a_program_that_is_no_executor_is_refused(tmp_path: Path, content: str, 
     program = tmp_path / "executor"
     program.write_text(content)
     program.chmod(0o755)
-    with pytest.raises(HarnessError, match=said):
+    with pytest.raises(BackendError, match=said):
         open_backend("core", Options(library=library, executor=str(program)))
     with pytest.raises(BackendError, match="check --executor PATH"):
         open_backend("core", Options(library=library, executor=str(tmp_path / "nothing")))
