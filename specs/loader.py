@@ -48,6 +48,7 @@ from acl_cts.specs.program import (
 from acl_cts.specs.program_rules import check_name
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.recipe import Recipe
+from acl_cts.specs.seal import SEAL, sealed, write_seal
 
 FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
@@ -129,7 +130,28 @@ def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
         raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
     if not tables:
         raise SpecError(f"{folder}: no table of a family (*.yaml) there")
-    return _Builder(common, tables).spec()
+    spec = _Builder(common, tables).spec()
+    for table in (common, *tables):
+        if not sealed(table.path):
+            raise table.error(
+                1,
+                "is not the table that this version ships; put it back, give your own with --table, or accept this "
+                "one with `acl-cts spec seal`",
+            )
+    return spec
+
+
+def seal_tables() -> int:
+    """Accept the tables of the suite as they are, once they can be read; how many. Raises SpecError or OSError."""
+    number = 0
+    for folder in (FOLDER, OPTIONAL):
+        paths = sorted(folder.glob("*.yaml"))
+        (folder / SEAL).unlink(missing_ok=True)
+        write_seal(folder, paths)
+        number += len(paths)
+    load_spec.cache_clear()
+    load_spec(more=optional_tables())
+    return number
 
 
 def _tables_in(folder: Path) -> list[Path]:

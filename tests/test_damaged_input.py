@@ -143,3 +143,14 @@ def test_damaged_tables_are_refused_with_their_line_or_read(tmp_path: Path) -> N
         refused += spec is None
         assert spec is not None or any(told.startswith(f"{table}:") for table in names), told
     assert refused > TABLES // 4
+
+
+def test_no_damage_to_the_tables_of_the_suite_is_judged_by(tmp_path: Path) -> None:
+    for path in (*SPECS.glob("*.yaml"), SPECS / "tables.sha256"):
+        shutil.copy(path, tmp_path)
+    assert load_spec.__wrapped__(tmp_path).digest == load_spec().digest
+    limit = (tmp_path / "mbuf.yaml").read_text(encoding="utf-8").replace("value: 96", "value: 97")
+    (tmp_path / "mbuf.yaml").write_text(limit, encoding="utf-8")
+    told, spec = said(load_spec.__wrapped__, tmp_path)
+    assert spec is None
+    assert told.startswith("mbuf.yaml:1: is not the table that this version ships; put it back")

@@ -18,7 +18,7 @@ from acl_cts.conformance.limit_check import limit_problems
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.words import counted
-from acl_cts.specs.loader import load_spec
+from acl_cts.specs.loader import SpecError, load_spec, seal_tables
 from acl_cts.specs.model import Clause, Family, Limit, Spec
 from acl_cts.specs.program_text import format_program
 from acl_cts.stdout import show
@@ -136,6 +136,19 @@ def coverage(**given: Any) -> None:
     tables = load_spec(more=take_tables(given))
     for clause, number in cases_of_clauses(tables, cached_cases(tables)).items():
         show(f"{number:6}  {clause}")
+
+
+@spec.command("seal", epilog="\b\nExample:\n  acl-cts spec seal && acl-cts spec check")
+def seal_command() -> None:
+    """Accept the tables of the suite after a change on purpose.
+
+    Every other command refuses tables that differ from their seal, so that damage never becomes a verdict.
+    """
+    try:
+        number = seal_tables()
+    except OSError as error:
+        raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
+    show(f"{counted(number, 'table')} sealed")
 
 
 @spec.command("docs-defects", epilog="\b\nExample:\n  acl-cts spec docs-defects --lang zh")

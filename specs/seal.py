@@ -1,0 +1,30 @@
+"""The seal of the tables: the SHA-256 of each as this version ships it, so that damage is told and never judged by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+SEAL = "tables.sha256"
+"""File beside the tables that it seals, as `sha256sum` writes it; a folder without one is somebody's own."""
+
+
+def sealed(path: Path) -> bool:
+    """Whether the table at `path` is as its folder's seal says, or has none to keep to. Raises OSError."""
+    seal = path.with_name(SEAL)
+    if not seal.exists():
+        return True
+    return _line(path) in seal.read_text(encoding="utf-8").splitlines()
+
+
+def write_seal(folder: Path, tables: Iterable[Path]) -> None:
+    """Accept `tables` of `folder` as they are. Raises OSError."""
+    text = "".join(f"{_line(path)}\n" for path in sorted(tables))
+    temporary = folder / f".{SEAL}"
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(folder / SEAL)
+
+
+def _line(path: Path) -> str:
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}"
