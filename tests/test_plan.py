@@ -164,6 +164,7 @@ def test_a_planned_program_is_defined_whatever_is_answered(text: str, profile: s
     others = {
         c.id for c in SPEC.clauses.values() if c.function in given or c.balance or c.touch or c.invoke or not c.function
     }
+    others.add("allocator.get.stream-repeated")  # shows when an address comes again, which those of a plan never do
     assert judged.held - others <= known.clauses
 
 
