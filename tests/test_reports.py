@@ -214,6 +214,15 @@ def test_files_are_replaced_wholly_and_nothing_is_left_beside_them(tmp_path: Pat
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_what_utf_8_cannot_hold_breaks_no_file(tmp_path: Path) -> None:
+    name = os.fsdecode(b"lib\xff.so") + "\ud800"
+    path = tmp_path / "results.json"
+    write_json(path, {"library": name, name: [name]})
+    assert read_json(path) == {"library": name, name: [name]}
+    write_text(path, name)
+    assert path.read_bytes().decode("utf-8").startswith("lib")
+
+
 def test_a_full_disk_is_one_clear_line() -> None:
     with pytest.raises(ReportError) as error:
         write_text(Path("/proc/self/nothing/x"), "text")
