@@ -16,7 +16,6 @@ from native_libraries import build, open_library, run
 from native_programs import programs
 
 from acl_cts.backends.backend import BackendError, Options
-from acl_cts.backends.native import worker
 from acl_cts.backends.native.session import NativeSession, Place
 from acl_cts.backends.registry import open_backend
 from acl_cts.specs.loader import load_spec
@@ -151,7 +150,7 @@ def test_a_long_program_is_not_a_hang(tmp_path: Path) -> None:
 
 def test_a_machine_that_stood_still_is_not_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(0, 100)  # every look at it finds that minutes have passed
-    monkeypatch.setattr(worker.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     with open_library(build(tmp_path, alloc="usleep(300000)"), Options(call_timeout=2)) as session:
         assert run(session, "a = aclrtAllocBuf(size=8)\n").ending.kind is End.COMPLETED
     with open_library(build(tmp_path, alloc="for(;;)"), Options(call_timeout=0.5)) as session:

@@ -96,6 +96,15 @@ def test_trouble_of_a_backend_is_3() -> None:
     assert code(dataclasses.replace(found, runs=(run,))) == ExitCode.HARNESS
 
 
+@pytest.mark.parametrize("verdict", LimitVerdict)
+def test_a_limit_that_only_its_probe_found_elsewhere_is_1(verdict: LimitVerdict) -> None:
+    limit = LimitResult("chain", ALLOC, "", "buffer", LimitKind.COUNT, (("", 128),), verdict)
+    found = results(good())
+    found = dataclasses.replace(found, runs=tuple(dataclasses.replace(run, limits=(limit,)) for run in found.runs))
+    moved = verdict in (LimitVerdict.DIFFERS, LimitVerdict.NOT_ENFORCED)
+    assert code(found) == (ExitCode.DISCREPANCY if moved else ExitCode.AS_EXPECTED)
+
+
 def test_an_interrupted_run_is_130() -> None:
     assert code(results(good(), bad(), finished=False)) == ExitCode.INTERRUPTED
 
