@@ -10,6 +10,7 @@ from acl_cts.conformance.attempt import Attempt
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.culprit import culprit
 from acl_cts.conformance.worker import DEADLY, Executed, Worker
+from acl_cts.reports.results import FAILING, CaseResult
 from acl_cts.specs.judgement import Verdict
 
 CONFIRMATIONS = 10
@@ -44,6 +45,13 @@ class Confirmer:
     expired: Callable[[], bool]
     _confirmed: Counter[tuple[Verdict, str, str]] = field(default_factory=Counter)
     _searches: int = 0
+
+    def recall(self, result: CaseResult) -> None:
+        """Count the confirmation that `result` of an earlier process rests on, if it rests on one."""
+        if result.verdict in FAILING and result.attempts > 1:
+            headline = result.discrepancies[0] if result.discrepancies else None
+            clause, function = (headline.clause, headline.function) if headline else ("", "")
+            self._confirmed[result.verdict, clause, function] += 1
 
     def confirm(self, case: Case, first: Attempt) -> Confirmed:
         """What stands after `first`, a failing attempt of `case`. Leaves a worker that no failure has touched."""

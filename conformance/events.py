@@ -6,8 +6,10 @@ A line is the CRC-32 of its text in eight hexadecimal digits, a space, and the e
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -129,6 +131,9 @@ TYPES: dict[str, type[Event]] = {
     "finished": Finished,
     "trouble": Trouble,
 }
+START = re.compile(rb'(?=[0-9a-f]{8} \{"event": )')
+"""Where a line may begin."""
+
 NAMES = {kind: name for name, kind in TYPES.items()}
 
 
@@ -145,9 +150,9 @@ class EventFile:
     def send(self, event: Event) -> None:
         """Append `event`. Raises OSError when it does not fit on the disk."""
         line = format_event(event)
-        written = os.write(self._file, line)
-        if written != len(line):
-            os.write(self._file, line[written:])  # tells why there is no room
+        if os.write(self._file, line) != len(line):
+            # The rest is of no use: somebody else may have appended an event by now.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close(self) -> None:
         """No further events."""
@@ -169,7 +174,7 @@ class EventReader:
         """Complete events that are there by now. Raises DamagedEventError."""
         lines = (self._rest + self._file.read()).split(b"\n")
         self._rest = lines.pop()
-        return (parse_event(line) for line in lines)
+        return map(parse_line, lines)
 
     def close(self) -> None:
         """No further reading."""
@@ -184,13 +189,30 @@ def format_event(event: Event) -> bytes:
 
 def parse_event(line: bytes) -> Event:
     """The event that `format_event` wrote, from its line without the end. Raises DamagedEventError."""
-    checksum, _, text = line.partition(b" ")
-    if checksum != b"%08x" % zlib.crc32(text):
+    if not _sound(line):
         raise DamagedEventError("the checksum of the line does not fit")
     try:
-        return _from_json(json.loads(text))
+        return _from_json(json.loads(line.partition(b" ")[2]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedEventError(f"no event of this version ({error})") from error
+
+
+def parse_line(line: bytes) -> Event:
+    """The event of a line of a journal. In front of it may stand what a full disk left of another one, which came to
+    nothing. Raises DamagedEventError."""
+    try:
+        return parse_event(line)
+    except DamagedEventError:
+        for start in START.finditer(line, 1):
+            torn, rest = line[: start.start()], line[start.start() :]
+            if _sound(rest) and not _sound(torn[:-1]):
+                return parse_event(rest)
+        raise
+
+
+def _sound(line: bytes) -> bool:
+    checksum, _, text = line.partition(b" ")
+    return checksum == b"%08x" % zlib.crc32(text)
 
 
 def _to_json(event: Event) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from acl_cts.conformance.events import (
     Opened,
     Started,
     Supported,
-    parse_event,
+    parse_line,
 )
 from acl_cts.reports.results import CaseResult, Cause, FunctionSupport
 from acl_cts.specs.judgement import Verdict
@@ -44,7 +44,7 @@ class JournalError(Exception):
 @dataclass(slots=True)
 class Story:
     """What a journal tells of one backend: `results` by case, `running` cases that were started and not judged, the
-    `charges` of every test process, and the seconds spent."""
+    `charges` of every test process, the process that judged each case, and the seconds spent."""
 
     opened: Opened | None = None
     collected: Collected | None = None
@@ -52,11 +52,13 @@ class Story:
     results: dict[str, CaseResult] = field(default_factory=dict)
     running: dict[str, None] = field(default_factory=dict)
     charges: list[Charged] = field(default_factory=list)
+    shards: dict[str, int] = field(default_factory=dict)
     duration: float = 0.0
     _pending: list[Charged] = field(default_factory=list)
 
     def take(self, event: Event) -> None:
-        """Add one event of this backend. A charge counts once its case is judged."""
+        """Add one event of this backend. A charge counts once the case that was started before it is judged; what the
+        questions about support cost is charged anew by every process that asks them."""
         match event:
             case Opened():
                 self.opened = event
@@ -64,8 +66,9 @@ class Story:
                 self.collected = event
             case Supported(support=support):
                 self.support = self.support or support
-            case Started(id=id):
+            case Started(id=id, shard=shard):
                 self.running[id] = None
+                self._pending = [charge for charge in self._pending if charge.shard != shard]
             case Charged():
                 self._pending.append(event)
             case Judged(result=result, shard=shard):
@@ -74,9 +77,14 @@ class Story:
                 self._pending = [charge for charge in self._pending if charge.shard != shard]
                 if stands(result):
                     self.results.setdefault(result.id, result)
+                    self.shards.setdefault(result.id, shard)
             case Left(duration=duration):
                 self.duration += duration
                 self._pending = []
+
+    def judged_by(self, shard: int) -> Iterator[CaseResult]:
+        """The results of one test process."""
+        return (result for id, result in self.results.items() if self.shards[id] == shard)
 
 
 def stands(result: CaseResult) -> bool:
@@ -125,7 +133,7 @@ def _events(path: Path, content: bytes) -> Iterator[Event]:
     lines = content.split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:
-            yield parse_event(line)
+            yield parse_line(line)
         except DamagedEventError as error:
             raise JournalError(f"{path}:{number}: {error}; start anew without --resume") from error
 

@@ -66,8 +66,9 @@ def _halve(ask: Ask, inside: int, outside: int) -> Edge:
 
 def tell_tales(edge: int, bits: int, others: Iterable[int]) -> Iterator[int]:
     """Values that careless arithmetic takes for the other side of the edge at value `edge`: read in fewer bits, read as
-    signed, or added to one of `others` in a sum that wraps. Each fits into `bits`."""
-    found: dict[int, None] = {}
+    signed, or added to one of `others` in a sum that wraps; and one value of every magnitude beyond it, for what is not
+    monotone. Each fits into `bits`."""
+    found: dict[int, None] = dict.fromkeys(1 << k for k in range(bits) if 1 << k > edge)
     for width in WIDTHS:
         turn, half = 1 << width, 1 << (width - 1)
         found |= dict.fromkeys((half - 1, half, turn - 1, turn, turn + 1, turn + edge - 1, turn + edge, turn - edge))

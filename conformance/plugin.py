@@ -238,6 +238,8 @@ class Bench:
                 self._sessions.append(session)
                 spec, budget = everything(self.plan.options.tables)[0], self._budget(backend)
                 runner = Runner(spec, session, judge, self.plan.isolate, self.plan.deadline, budget)
+                if self.plan.resume:
+                    runner.recall(self.story(backend).judged_by(self.plan.shard[0]))
                 self.send(Supported(backend, tuple(runner.support.values())))
             except (BackendError, HarnessError) as error:
                 self.give_up(error, usage=isinstance(error, BackendError))

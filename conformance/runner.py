@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from acl_cts.backends.backend import BackendError, HarnessError, Session
@@ -69,6 +69,11 @@ class Runner:
             probe = SupportProbe(self.spec, self._probe, self.session.missing, self.session.capabilities)
             self._support = probe.table()
         return self._support
+
+    def recall(self, results: Iterable[CaseResult]) -> None:
+        """Take into account what the same process had found before the run was cut off."""
+        for result in results:
+            self._confirmer.recall(result)
 
     def judge(self, case: Case) -> Outcome:
         """The one verdict of `case`. Never raises for what the library or the machinery does."""

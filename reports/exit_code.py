@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 
+from acl_cts.reports.limit_result import BROKEN
 from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, Cause, FunctionSupport, Held, Results, Support
 from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Strength, Verdict
@@ -71,6 +72,13 @@ def _of_run(run: BackendRun, filtered: bool, fail_on: frozenset[Strength]) -> It
     accused = sum(counts(case, fail_on) for case in run.cases)
     if accused:
         yield ExitCode.DISCREPANCY, f"{counted(accused, 'case disagrees', 'cases disagree')} with the documents"
+    elif fail_on == DISCREPANCY:  # a probe does not tell the strength
+        moved = sum(limit.verdict in BROKEN for limit in run.limits)
+        if moved:
+            yield (
+                ExitCode.DISCREPANCY,
+                f"{counted(moved, 'limit probe disagrees', 'limit probes disagree')} with the documents",
+            )
     yield from ((ExitCode.INCOMPLETE, reason) for reason in incomplete(run, filtered))
 
 

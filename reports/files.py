@@ -34,8 +34,9 @@ def check_files(folder: Path, names: Iterable[str]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` as UTF-8 to `path`, wholly or not at all. Raises ReportError."""
-    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+    """Write `text` as UTF-8 to `path`, wholly or not at all; what UTF-8 cannot hold, as bytes of a strange file name,
+    becomes an escape. Raises ReportError."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(path: Path, data: bytes, *, executable: bool = False) -> None:
@@ -65,7 +66,8 @@ def forget_files(folder: Path, names: Iterable[str]) -> None:
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write `data` as JSON in UTF-8, its outer levels with a line for each entry, sealed. Raises ReportError."""
-    text = "".join(_json(dict(data), LEVELS, "\n")) + "\n"
+    # In JSON the escape of what UTF-8 cannot hold is read as what it stands for.
+    text = ("".join(_json(dict(data), LEVELS, "\n")) + "\n").encode("utf-8", "backslashreplace").decode("utf-8")
     write_text(path, f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text)}"{END}')
 
 
@@ -77,7 +79,7 @@ END = "\n}\n"
 
 
 def _seal_of(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 LEVELS = 4

@@ -29,6 +29,10 @@ class LimitVerdict(StrEnum):
     NOT_PROBED = "not probed"
 
 
+BROKEN = frozenset({LimitVerdict.DIFFERS, LimitVerdict.NOT_ENFORCED})
+"""Verdicts that accuse the library; they rest on clauses that are more than advice."""
+
+
 @dataclass(frozen=True, slots=True)
 class LimitResult:
     """Documented and measured value of one limit on one backend.

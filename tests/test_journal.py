@@ -6,6 +6,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from acl_cts.conformance.events import (
     Trouble,
     format_event,
     parse_event,
+    parse_line,
 )
 from acl_cts.conformance.journal import JOURNAL, JournalError, read_journal
 from acl_cts.reports.results import CaseResult, Cause, FunctionSupport, Support
@@ -115,6 +117,19 @@ def test_a_flipped_bit_or_a_lost_byte_is_noticed(event: Event, data: st.DataObje
             parse_event(damaged)
 
 
+@given(EVENTS, EVENTS, st.data())
+def test_what_a_full_disk_left_of_an_event_takes_no_other_along(torn: Event, event: Event, data: st.DataObject) -> None:
+    left = format_event(torn)[:-1]
+    part = left[: data.draw(st.integers(0, len(left) - 1))]
+    assert parse_line(part + format_event(event)[:-1]) == event
+
+
+@given(EVENTS, EVENTS, st.integers(0, 255).filter(lambda byte: byte != ord("\n")))
+def test_a_damaged_end_of_line_is_noticed(first: Event, second: Event, byte: int) -> None:
+    with pytest.raises(DamagedEventError):
+        parse_line(format_event(first)[:-1] + bytes([byte]) + format_event(second)[:-1])
+
+
 # --------------------------------------------------------------------------------------------------- whole journals
 
 
@@ -162,6 +177,31 @@ def test_what_stands_and_what_is_to_be_judged_again(tmp_path: Path) -> None:
     assert [charge.function for charge in story.charges] == ["f"], "the charge of a case that was cut off counts anew"
     write(tmp_path / JOURNAL, (*STORY, Finished("end")))
     assert read_journal(tmp_path / JOURNAL).finished
+
+
+def test_a_charge_counts_once_however_often_its_case_was_begun(tmp_path: Path) -> None:
+    asked = charged(0, "probe")  # every process charges this anew, before its first case
+    write(
+        tmp_path / JOURNAL,
+        (
+            *STORY[:3],
+            asked,
+            Started("core", "a"),
+            charged(0, "f"),
+            judged("a"),
+            Started("core", "b"),
+            charged(0, "g"),
+            STORY[0],
+            asked,
+            Started("core", "b"),
+            charged(0, "g"),
+            judged("b"),
+        ),
+    )
+    story = read_journal(tmp_path / JOURNAL).stories["core"]
+    assert [charge.function for charge in story.charges] == ["f", "g"]
+    assert [result.id for result in story.judged_by(0)] == ["a", "b"]
+    assert not list(story.judged_by(1))
 
 
 def test_a_journal_may_end_anywhere(tmp_path: Path) -> None:
@@ -274,6 +314,22 @@ def test_a_library_that_crashes_is_judged_alike_after_a_kill(tmp_path: Path) -> 
     assert "blocked" in found.values()
     listed = [sorted(p.name for p in (tmp_path / name / "failures").iterdir()) for name in ("whole", "cut")]
     assert listed[0] == listed[1]
+
+
+def test_budgets_go_on_where_they_were(tmp_path: Path) -> None:
+    library = build(next(t for t in TARGETS if t.name == "crash-in-one"), tmp_path)
+    selection = ("--backend", "acl", "--library", str(library), "--function", "aclrtGetBufDataLen", "--group", "null")
+    whole = tmp_path / "whole"
+    finish(whole, *selection, "--group", "pair")
+    lines = (whole / JOURNAL).read_bytes().splitlines(keepends=True)
+    crashes = [at for at, line in enumerate(lines, 1) if b'"event": "judged"' in line and b'"crash"' in line]
+    assert "blocked" in verdicts(whole).values()
+    for number in (0, 30):  # once before the confirmations are used up, once after
+        cut = tmp_path / f"cut-{number}"
+        shutil.copytree(whole, cut)
+        (cut / JOURNAL).write_bytes(b"".join(lines[: crashes[number]]))
+        finish(cut, "--resume")
+        assert verdicts(cut) == verdicts(whole)
 
 
 def test_no_process_of_a_killed_run_lives_on(tmp_path: Path) -> None:

@@ -88,3 +88,9 @@ def test_tell_tales_fit_into_the_type(edge: int, bits: int, others: list[int]) -
     told = list(tell_tales(edge, bits, others))
     assert len(told) == len(set(told))
     assert all(0 <= value < 1 << bits for value in told)
+
+
+@given(st.integers(0, 2**33), st.sampled_from([32, 64]))
+def test_every_magnitude_beyond_the_edge_is_tried(edge: int, bits: int) -> None:
+    told = set(tell_tales(edge, bits, ()))
+    assert {2**k for k in range(bits) if 2**k > edge} <= told

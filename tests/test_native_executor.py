@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -147,13 +148,22 @@ def test_a_long_program_is_not_a_hang(tmp_path: Path) -> None:
         assert run(session, "repeat i in 40:\n    a = aclrtAllocBuf(size=8)\n").ending.kind is End.COMPLETED
 
 
+def test_a_machine_that_stood_still_is_not_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(0, 100)  # every look at it finds that minutes have passed
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    with open_library(build(tmp_path, alloc="usleep(300000)"), Options(call_timeout=2)) as session:
+        assert run(session, "a = aclrtAllocBuf(size=8)\n").ending.kind is End.COMPLETED
+    with open_library(build(tmp_path, alloc="for(;;)"), Options(call_timeout=0.5)) as session:
+        assert run(session, "a = aclrtAllocBuf(size=8)\n").ending.kind is End.TIMEOUT
+
+
 def test_a_worker_that_dies_between_programs_blames_no_call(tmp_path: Path) -> None:
     before = set(_children())
     with open_library(build(tmp_path)) as session:
         run(session, "a = aclrtAllocBuf(size=64)\n")
-        (worker,) = set(_children()) - before
-        os.kill(worker, signal.SIGKILL)
-        os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
+        (child,) = set(_children()) - before
+        os.kill(child, signal.SIGKILL)
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
         trace = run(session, "a = aclrtAllocBuf(size=64)\n")
         assert trace.ending == Ending(End.CRASH, detail="SIGKILL before the program started")
         assert run(session, "a = aclrtAllocBuf(size=64)\n").ending.kind is End.COMPLETED

@@ -96,6 +96,15 @@ def test_trouble_of_a_backend_is_3() -> None:
     assert code(dataclasses.replace(found, runs=(run,))) == ExitCode.HARNESS
 
 
+@pytest.mark.parametrize("verdict", LimitVerdict)
+def test_a_limit_that_only_its_probe_found_elsewhere_is_1(verdict: LimitVerdict) -> None:
+    limit = LimitResult("chain", ALLOC, "", "buffer", LimitKind.COUNT, (("", 128),), verdict)
+    found = results(good())
+    found = dataclasses.replace(found, runs=tuple(dataclasses.replace(run, limits=(limit,)) for run in found.runs))
+    moved = verdict in (LimitVerdict.DIFFERS, LimitVerdict.NOT_ENFORCED)
+    assert code(found) == (ExitCode.DISCREPANCY if moved else ExitCode.AS_EXPECTED)
+
+
 def test_an_interrupted_run_is_130() -> None:
     assert code(results(good(), bad(), finished=False)) == ExitCode.INTERRUPTED
 
@@ -212,6 +221,15 @@ def test_files_are_replaced_wholly_and_nothing_is_left_beside_them(tmp_path: Pat
     write_json(tmp_path / "a", {"two": "二"})
     assert read_json(tmp_path / "a") == {"two": "二"}
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_what_utf_8_cannot_hold_breaks_no_file(tmp_path: Path) -> None:
+    name = os.fsdecode(b"lib\xff.so") + "\ud800"
+    path = tmp_path / "results.json"
+    write_json(path, {"library": name, name: [name]})
+    assert read_json(path) == {"library": name, name: [name]}
+    write_text(path, name)
+    assert path.read_bytes().decode("utf-8").startswith("lib")
 
 
 def test_a_full_disk_is_one_clear_line() -> None:

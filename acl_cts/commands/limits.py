@@ -21,7 +21,7 @@ from acl_cts.conformance.support import SupportProbe
 from acl_cts.limit_progress import LimitProgress
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.limit_grid import limit_grid
-from acl_cts.reports.limit_result import LimitResult, LimitVerdict, limit_to_json
+from acl_cts.reports.limit_result import BROKEN, LimitResult, LimitVerdict, limit_to_json
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Spec
 from acl_cts.stdout import show
@@ -36,9 +36,6 @@ Examples:
 Exit codes: 0 as documented, or where the documents leave it open; 1 a limit is
 exceeded, refused early or met by a crash; 4 a backend where nothing could be
 measured; 2 usage. How each limit is searched: acl-cts spec show LIMIT."""
-
-BROKEN = frozenset({LimitVerdict.DIFFERS, LimitVerdict.NOT_ENFORCED})
-"""Verdicts that accuse the library; they rest on clauses that are more than advice."""
 
 
 @click.command("limits", epilog=EPILOG)

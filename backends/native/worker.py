@@ -25,6 +25,9 @@ from acl_cts.specs.interface import Interface
 _SLICE = 50
 """Milliseconds between two looks at a worker that does not answer."""
 
+_HELD_UP = 0.25
+"""Seconds of one such look that count at most."""
+
 _LEAVE_TIMEOUT = 5.0
 """Seconds that a library gets for its orderly end."""
 
@@ -232,19 +235,20 @@ class Worker:
 
     def _await(self, patience: float) -> bytes | None:
         """The bell; b'' when the worker is dead, None when it made no progress for `patience` seconds."""
-        progress = self.channel.progress()
-        deadline = time.monotonic() + patience
+        progress, waited, looked = self.channel.progress(), 0.0, time.monotonic()
         while True:
             bell = self.channel.wait(_SLICE)
             if bell is not None:
                 return bell
+            # A look that took much longer was held up itself, as with the whole machine: the worker had no chance.
+            now = time.monotonic()
+            waited, looked = waited + min(now - looked, _HELD_UP), now
             self.capture.trim()
             if self._process is None or self._process.poll() is not None:
                 return self.channel.wait(0) or b""
-            now = self.channel.progress()
-            if now != progress:
-                progress, deadline = now, time.monotonic() + patience
-            elif time.monotonic() > deadline:
+            if self.channel.progress() != progress:
+                progress, waited = self.channel.progress(), 0.0
+            elif waited > patience:
                 return None
 
     def _death(self, bell: bytes | None) -> Death:
