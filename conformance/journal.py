@@ -144,17 +144,21 @@ class Journal:
     `trouble`: '' or, in one line, why it takes no more.
     """
 
-    def __init__(self, path: Path, *, resume: bool) -> None:
-        """Open the journal at `path`, empty unless `resume`. Raises JournalError."""
+    def __init__(self, path: Path) -> None:
+        """Open the journal at `path` and cut off a last line that is not whole. Raises JournalError."""
         self.path = path
         self.trouble = ""
         try:
             self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             _lock(self._lock, path)
-            os.ftruncate(self._lock, _whole(path) if resume else 0)
+            os.ftruncate(self._lock, _whole(path))
             self._file = EventFile(str(path))
         except OSError as error:
             raise JournalError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
+
+    def clear(self) -> None:
+        """Forget the run that it tells of."""
+        os.ftruncate(self._lock, 0)
 
     def send(self, event: Event) -> None:
         """Append `event`, or keep in `trouble` why it cannot be: verdicts are worth more than their journal."""

@@ -135,10 +135,12 @@ def run(**given: Any) -> int:
         check_opened(request.story(looked.backend), looked)
     make_folder(request.out / "failures")
     check_files(request.out, WRITTEN)
-    journal = Journal(request.out / JOURNAL, resume=past is not None)
+    journal = Journal(request.out / JOURNAL)
     if past is None:
+        # The reports first: whenever this is cut off, nothing calls the new run finished.
         forget_files(request.out, WRITTEN)
         forget(request.out / "failures")
+        journal.clear()
     with _ended_politely():
         results = _judge(spec, request, ready, journal)
     tidy(request.out / "failures")
