@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The `program` that failed, the one shell `command` that executes it again, and the `reproducer`: the text of a
-    standalone C file, '' for cases whose root cause an earlier case shows already."""
+    standalone C file, '' for cases whose root cause another case shows already."""
 
     program: str
     command: str

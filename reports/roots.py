@@ -26,7 +26,7 @@ class Root:
 
 
 def roots(run: BackendRun, fail_on: frozenset[Strength]) -> tuple[Root, ...]:
-    """Roots of `run` in the order of their first case; errors of the suite and blocked cases last."""
+    """Roots of `run`, the one with most cases first; errors of the suite and blocked cases last."""
     groups: dict[tuple[Verdict, str, str], list[CaseResult]] = {}
     for case in run.cases:
         if not counts(case, fail_on) and case.verdict is not Verdict.ERROR:
@@ -34,6 +34,14 @@ def roots(run: BackendRun, fail_on: frozenset[Strength]) -> tuple[Root, ...]:
         headline = case.discrepancies[0] if case.discrepancies else None
         told = (headline.clause, headline.function) if headline else ("", case.reason)
         groups.setdefault((case.verdict, *told), []).append(case)
-    found = [Root(verdict, clause, function, tuple(cases)) for (verdict, clause, function), cases in groups.items()]
+    found = [Root(*told, tuple(sorted(cases, key=_length))) for told, cases in groups.items()]
     late = (Verdict.BLOCKED, Verdict.ERROR)
-    return tuple(sorted(found, key=lambda root: root.verdict in late))
+    return tuple(sorted(found, key=lambda root: (root.verdict in late, -len(root.cases))))
+
+
+def _length(case: CaseResult) -> tuple[bool, bool, int]:
+    """How much there is to read in the program of `case`: loops are more than their lines, unknown is most."""
+    if case.evidence is None:
+        return (True, False, 0)
+    lines = case.evidence.program.splitlines()
+    return (False, any(line.lstrip().startswith("repeat ") for line in lines), len(lines))

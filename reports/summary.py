@@ -94,7 +94,8 @@ class Summary:
         yield f"  limits            {counted(len(run.limits), 'probe')}: {told}"
         doubtful = [result for result in run.limits if result.verdict not in QUIET]
         for result in doubtful[:LISTED]:
-            yield _cut(f"  limit             {result.limit}, {where(result)}: {documented(result)}; {cell(result)}")
+            measured = f"documented {documented(result)}; here {cell(result)}"
+            yield _cut(f"  limit             {result.limit}, {where(result)}: {measured}")
         if len(doubtful) > LISTED:
             yield f"  limit             and {len(doubtful) - LISTED} more: see results.json"
 

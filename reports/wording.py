@@ -54,8 +54,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "limit-not probed": ("not probed", "未探测"),
     "no-limits": ("The tables state no limit.", "规格表中没有限制。"),
     "discrepancies-about": (
-        "Each group of failing cases that share a root cause is told by its first case.",
-        "根因相同的失败用例归为一组，以其中第一个用例说明。",
+        "Failing cases that share a root cause stand together and are told by one with a short program.",
+        "根因相同的失败用例归为一组，以其中程序较短的一个用例说明。",
     ),
     "no-discrepancy": ("None: nothing that was judged departs from the documents.", "无：已判定的内容均与文档一致。"),
     "expected": ("Expected", "预期"),

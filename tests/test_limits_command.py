@@ -133,4 +133,4 @@ def test_a_run_whose_time_is_up_says_that_nothing_was_probed(tmp_path: Path) -> 
     found, summary = run(tmp_path, "--function", "aclrtAppendBufChain", "--max-time", "2")
     (chain,) = found
     assert (chain.verdict, chain.detail) == (LimitVerdict.NOT_PROBED, "the time limit was reached")
-    assert "limit             chain, aclrtAppendBufChain: 128; not probed" in summary
+    assert "limit             chain, aclrtAppendBufChain: documented 128; here not probed" in summary

@@ -36,7 +36,7 @@ from acl_cts.reports.exit_code import ExitCode, final, holding
 from acl_cts.reports.files import ReportError, check_files, forget_files, make_folder, write_json, write_text
 from acl_cts.reports.limit_result import LimitResult
 from acl_cts.reports.renderings import RENDERINGS, Place
-from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, FunctionSupport, Results, to_json
+from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, FunctionSupport, Held, Results, to_json
 from acl_cts.reports.roots import roots
 from acl_cts.reports.tables import tables_of
 from acl_cts.resume import check_opened, check_same, options_of
@@ -155,6 +155,10 @@ def run(**given: Any) -> int:
     if journal.trouble and code == ExitCode.AS_EXPECTED:
         click.echo(f"acl-cts: {journal.trouble}", err=True)
         code = ExitCode.HARNESS
+    if code != results.code:
+        held = Held(code, "the results could not be written as they should")
+        results = dataclasses.replace(results, code=code, holds=(held, *results.holds))
+        summary = RENDERINGS["text"].text(results, _place(request))
     if form == "json":
         show(json.dumps(_short(results, request.out), ensure_ascii=False, indent=1))
     else:
@@ -279,6 +283,7 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun, journal: Journa
             limits = _limits(spec, request, backend, done.support)
         except KeyboardInterrupt:
             interrupted = True  # the verdicts of the cases are written all the same
+    done = dataclasses.replace(done, cases=tuple(_placed(request, folder, backend, case) for case in done.cases))
     shown = {root.cases[0].id for root in roots(done, request.fail_on)}
     return (
         dataclasses.replace(
@@ -287,7 +292,7 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun, journal: Journa
             capabilities=looked.capabilities,
             limits=limits,
             notes=inconsistent(spec, done.cases),
-            cases=tuple(_placed(request, folder, backend, case, case.id in shown) for case in done.cases),
+            cases=tuple(_reproduced(request, case) if case.id in shown else case for case in done.cases),
         ),
         interrupted,
     )
@@ -320,17 +325,24 @@ def _failures(request: Request, backend: str) -> Path:
     return folder if len(request.backends) == 1 else folder / backend.replace(":", "-").replace("/", "-")
 
 
-def _placed(request: Request, folder: Path, backend: str, case: CaseResult, shown: bool) -> CaseResult:
-    """`case` with its files named from the output folder, and its evidence; with `shown` the whole of it."""
+def _placed(request: Request, folder: Path, backend: str, case: CaseResult) -> CaseResult:
+    """`case` with its files named from the output folder, and its evidence but for the reproducer."""
     if not case.files:
         return case
     place = folder / case.files
     evidence = Evidence(
         program=_text(place / PROGRAM),
         command=replay_command(str(_near(place / PROGRAM)), backend, request.plan.options),
-        reproducer=_text(place / REPRODUCER) if shown else "",
     )
     return dataclasses.replace(case, files=str(place.relative_to(request.out)), evidence=evidence)
+
+
+def _reproduced(request: Request, case: CaseResult) -> CaseResult:
+    """`case` with its reproducer."""
+    if case.evidence is None:
+        return case
+    reproducer = _text(request.out / case.files / REPRODUCER)
+    return dataclasses.replace(case, evidence=dataclasses.replace(case.evidence, reproducer=reproducer))
 
 
 def _text(path: Path) -> str:
