@@ -6,24 +6,30 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from acl_cts.conformance.case import Case
-from acl_cts.specs.program import Repeat, Statement, UntilSame, children
+from acl_cts.specs.program import Repeat, Statement, UntilSame, children, counts
 
-OVERHEAD = 40
-"""What a case costs besides its statements, in statements."""
+OVERHEAD = 20
+"""What a case costs besides its statements, in statements executed and judged; measured."""
+
+ALIKE = 16
+"""Turns of a repeat that cost something when all are alike: the executor tells the others by their number."""
 
 T = TypeVar("T")
 
 
 def weight(case: Case) -> int:
-    """What a case may cost, in statements executed; repeats that are answered alike cost less."""
+    """What a case may cost, in statements executed and judged."""
     return OVERHEAD + sum(_executed(s) for s in (*case.program.body, *case.program.cleanup))
 
 
 def _executed(statement: Statement) -> int:
-    times = {Repeat: "count", UntilSame: "at_most"}.get(type(statement))
-    turns = getattr(statement, times) if times else 1
     inner = sum(_executed(child) for child in children(statement))
-    return turns * inner if times else 1 + inner
+    if isinstance(statement, UntilSame):
+        return statement.at_most * inner
+    if isinstance(statement, Repeat):
+        turns = statement.count if counts(statement) else min(statement.count, ALIKE)
+        return turns * inner
+    return 1 + inner
 
 
 def share(items: Sequence[T], number: int, parts: int, cost: Callable[[T], int]) -> list[T]:

@@ -21,20 +21,17 @@ from acl_cts.specs.program import (
     Call,
     Exit,
     FailAllocation,
-    Index,
-    Int,
     Invoke,
     Program,
     Read,
     Ref,
     Repeat,
     Statement,
-    Target,
     UntilSame,
     Write,
     content,
+    counts,
     size,
-    walk,
 )
 from acl_cts.specs.rules import FunctionRules, Rule
 from acl_cts.specs.trace import (
@@ -172,7 +169,7 @@ class _Judge:
         block.reverse()
         if iteration is None:
             return
-        alike = isinstance(repeat, Repeat) and not _counts(repeat)
+        alike = isinstance(repeat, Repeat) and not counts(repeat)
         for k in range(1, record.count + 1):
             state = self._progress() if alike else ()
             for old in block:
@@ -686,20 +683,6 @@ def inconsistent(spec: Spec, observations: Iterable[Observation]) -> list[Findin
 
 
 # ----------------------------------------------------------------------------------------------------- plain helpers
-
-
-def _counts(repeat: Repeat) -> bool:
-    """Whether the body uses the loop's counter, so that iterations concern different objects or numbers."""
-    parts: list[Any] = list(walk(repeat.body))
-    while parts:
-        part = parts.pop()
-        if isinstance(part, Int | Index) and part.loop == repeat.loop:
-            return True
-        if isinstance(part, tuple):
-            parts.extend(part)
-        elif isinstance(part, Call | Invoke | Write | Read | UntilSame | Ref | Target):
-            parts.extend(getattr(part, name) for name in part.__dataclass_fields__)
-    return False
 
 
 def _moved(record: Any, loops: tuple[int, ...]) -> Any:

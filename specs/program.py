@@ -275,3 +275,17 @@ def content(data: Data) -> bytes:
             return (wheel * (length // 256 + 1))[:length]
         case Literal(data=exact):
             return exact
+
+
+def counts(repeat: Repeat) -> bool:
+    """Whether the body uses the loop's counter, so that iterations concern different objects or numbers."""
+    parts: list[object] = list(walk(repeat.body))
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Int | Index) and part.loop == repeat.loop:
+            return True
+        if isinstance(part, tuple):
+            parts.extend(part)
+        elif isinstance(part, Call | Invoke | Write | Read | UntilSame | Ref | Target):
+            parts.extend(getattr(part, name) for name in part.__dataclass_fields__)
+    return False

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acl_cts.conformance.case import Case
-from acl_cts.conformance.share import OVERHEAD, share, weight
+from acl_cts.conformance.share import ALIKE, OVERHEAD, share, weight
 from acl_cts.specs.program_text import parse_program
 
 
@@ -22,6 +22,12 @@ def test_parts_are_all_items_once_in_their_order(costs: list[int], parts: int) -
 def test_no_part_has_more_than_the_fair_share_and_the_heaviest_item(costs: list[int], parts: int) -> None:
     loads = [sum(share(costs, k, parts, lambda cost: cost)) for k in range(parts)]
     assert max(loads) <= sum(costs) / parts + max(costs)
+
+
+def test_turns_that_are_alike_weigh_little() -> None:
+    text = "repeat i in 300:\n    a = aclrtAllocBuf(size=64)\n    aclrtFreeBuf(buf=a)\n"
+    case = Case("x~0", "mbuf", "limit", parse_program(text), frozenset(), frozenset())
+    assert weight(case) == OVERHEAD + 2 * ALIKE
 
 
 def test_weight_counts_what_is_executed() -> None:
