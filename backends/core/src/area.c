@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answers.h"
+#include "defects.h"
 #include "instrument.h"
 
 enum { LARGEST_ON_HEAP = 1 << 20, FRESH_DATA_FILL = 0x3C };
@@ -66,6 +67,9 @@ struct area *area_create(size_t size)
 void area_share(struct area *area)
 {
     area->references++;
+    if (DEFECT(references_8_bit)) {
+        area->references = (uint8_t)area->references;
+    }
 }
 
 void area_drop(struct area *area)

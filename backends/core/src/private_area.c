@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "answers.h"
+#include "defects.h"
 #include "lock.h"
 #include "refusal.h"
 
@@ -19,13 +20,25 @@ void private_area_copy(struct mbuf *to, const struct mbuf *from)
     memcpy(to->private_area, from->private_area, PRIVATE_AREA_SIZE);
 }
 
-/* The limits come first: size 0 does not excuse an offset beyond the end. The sum cannot wrap: it is never formed. */
+/* The sum cannot wrap: it is never formed. */
+static bool range_fits(size_t size, size_t offset)
+{
+    if (DEFECT(user_data_size_alone)) {
+        return size <= PRIVATE_AREA_SIZE;
+    }
+    if (DEFECT(set_user_sum_wraps)) {
+        return offset + size <= PRIVATE_AREA_SIZE;
+    }
+    return offset <= PRIVATE_AREA_SIZE && size <= PRIVATE_AREA_SIZE - offset;
+}
+
+/* The limits come first: size 0 does not excuse an offset beyond the end. */
 static aclError check_range(const struct mbuf *buf, const void *data, size_t size, size_t offset)
 {
     if (buf == NULL) {
         return refuse_parameter("buf is not a live buffer");
     }
-    if (offset > PRIVATE_AREA_SIZE || size > PRIVATE_AREA_SIZE - offset) {
+    if (!range_fits(size, offset)) {
         return refuse_parameter("offset + size is above 96");
     }
     if (size == 0 && CORE_ANSWER_USER_DATA_ZERO) {
