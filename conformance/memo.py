@@ -189,9 +189,7 @@ class Memo:
 
 def _asking(trace: Trace, essence: Essence, asked: _Asked) -> Trace:
     """`trace` with addresses that write down what they are asked, and without what the library printed."""
-    pointers = tuple(
-        Pointer(cast(int, _spy(asked, number)), kind) for number, kind in enumerate(essence.kinds)
-    )
+    pointers = tuple(Pointer(cast(int, _spy(asked, number)), kind) for number, kind in enumerate(essence.kinds))
     return Trace(trace.records, trace.ending, pointers, trace.capabilities)
 
 

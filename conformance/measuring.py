@@ -1,0 +1,317 @@
+"""Measuring: what one process of a score does, task by task. What it finds is data and travels to the front door."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
+from acl_cts.backends.core_backend import FOLDER, CoreBackend, build_core
+from acl_cts.backends.core_defects import Defect
+from acl_cts.backends.core_equivalents import Equivalent, Key, key_of
+from acl_cts.backends.core_mutant_build import MutantBuilder, NoCodeError
+from acl_cts.backends.core_mutants import Mutant
+from acl_cts.backends.native.session import NativeSession, Place
+from acl_cts.conformance.case import Case
+from acl_cts.conformance.detectors import Detector
+from acl_cts.conformance.memo import Memo
+from acl_cts.conformance.share import share, weight
+from acl_cts.conformance.trial import Tried, tried
+from acl_cts.reports.results import RED
+from acl_cts.reports.score_result import DefectScore, Fate, MutantScore, Shown
+from acl_cts.specs.judgement import Finding, Strength, Verdict
+from acl_cts.specs.model import Spec
+
+DEFECT_TIMEOUT = 2.0
+MUTANT_TIMEOUT = 0.5
+"""Seconds without progress after which a call hangs; here nobody waits for a slow device."""
+
+FURTHER = 150
+"""Cases after a defect was found in which the clause of the catalogue is still looked for."""
+
+LIGHT = 300
+"""Statements up to which a case is executed before all others against a mutant: most die of a short one."""
+
+LEAK_CASES = 60
+"""Cases after each of which the sanitizer looks for lost memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that conforms. `path`: where it is, '' for one that is built of the core with `defines`."""
+
+    name: str
+    defines: tuple[str, ...] = ()
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LibrariesTask:
+    """Part `shard` of `shards` of all cases on every one of `libraries`: the same cases in the same process, so that
+    equal answers of different libraries are judged once."""
+
+    libraries: tuple[Library, ...]
+    shard: int
+    shards: int
+
+
+@dataclass(frozen=True, slots=True)
+class DefectTask:
+    """The cases in their order until the defect shows."""
+
+    defect: Defect
+
+
+@dataclass(frozen=True, slots=True)
+class MutantTask:
+    """The cases until the mutant is killed: those first that call what its file implements, short before long."""
+
+    mutant: Mutant
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorTask:
+    """Number `detector` of the detectors, put to the test with `defect`; with None nothing may be detected."""
+
+    name: str
+    detector: Detector
+    defect: Defect | None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPart:
+    """What a part of the cases showed of a conforming library; `seen`: clauses held or observed."""
+
+    name: str
+    cases: int
+    alarms: tuple[Shown, ...]
+    seen: frozenset[str]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Whether a detector saw a defect ('' for none planted); `trouble`: why it could not look."""
+
+    detector: str
+    defect: str
+    seen: bool
+    trouble: str = ""
+
+
+Task = LibrariesTask | DefectTask | MutantTask | DetectorTask
+Find = LibraryPart | DefectScore | MutantScore | Proven
+
+
+@dataclass(slots=True)
+class Measuring:
+    """Everything that tasks need. `place`: folder for builds that are thrown away. `equivalents`: reviewed mutants."""
+
+    spec: Spec
+    cases: Sequence[Case]
+    place: Path
+    equivalents: Mapping[Key, Equivalent]
+    memo: Memo = field(init=False)
+    _builder: MutantBuilder | None = None
+
+    def __post_init__(self) -> None:
+        self.memo = Memo(self.spec)
+
+    def work(self, task: Task) -> Iterator[Find]:
+        """Whatever `task` finds. Raises HarnessError for faults of the suite."""
+        match task:
+            case LibrariesTask():
+                yield from self._libraries(task)
+            case DefectTask(defect=defect):
+                yield self._defect(defect)
+            case MutantTask(mutant=mutant):
+                yield self._mutant(mutant)
+            case DetectorTask():
+                yield self._detector(task)
+
+    # ------------------------------------------------------------------------------------------ conforming libraries
+
+    def _libraries(self, task: LibrariesTask) -> Iterator[LibraryPart]:
+        mine = share(self.cases, task.shard, task.shards, weight)
+        # From both ends, so that two processes seldom build the same library at the same time.
+        for library in task.libraries if task.shard % 2 == 0 else reversed(task.libraries):
+            yield self._library(library, mine)
+
+    def _library(self, library: Library, mine: Sequence[Case]) -> LibraryPart:
+        path = Path(library.path) if library.path else build_core("plain", library.defines)
+        started = time.monotonic()
+        alarms: list[Shown] = []
+        seen: set[str] = set()
+        with _open(path) as session:
+            for trial in tried(self.memo, session, mine):
+                seen.update(trial.result.held, (each.clause for each in trial.result.observations))
+                if trial.accuses or trial.result.verdict in RED - {Verdict.FLAKY}:
+                    alarms.append(_shown(trial))
+        return LibraryPart(library.name, len(mine), tuple(alarms), frozenset(seen), time.monotonic() - started)
+
+    # --------------------------------------------------------------------------------------------------------- defects
+
+    def _defect(self, defect: Defect) -> DefectScore:
+        started = time.monotonic()
+        library = build_core(defect.flavour, defect.defines)
+        try:
+            with _open(library, defect.flavour, DEFECT_TIMEOUT) as session:
+                shown, clause_seen = self._hunt(defect, session)
+        except BackendError as error:
+            shown, clause_seen = _unusable(error), False
+        return DefectScore(
+            id=defect.id,
+            function=defect.function,
+            clause=defect.clause,
+            kind=defect.kind.value,
+            flavour=defect.flavour,
+            report=defect.report,
+            why=defect.why,
+            shown=shown,
+            clause_seen=clause_seen,
+            seconds=round(time.monotonic() - started, 3),
+        )
+
+    def _hunt(self, defect: Defect, session: Session) -> tuple[Shown | None, bool]:
+        """How the defect shows first, and whether its own clause is named then or in some further case."""
+        advisory = self.spec.clauses[defect.clause].strength is Strength.ADVISORY
+        started, calls = time.monotonic(), 0
+        shown: Shown | None = None
+        rest = iter(self.cases)
+
+        def feed() -> Iterator[Case]:
+            while shown is None and (case := next(rest, None)) is not None:
+                yield case
+            yield from islice((case for case in rest if defect.function in case.functions), FURTHER)
+
+        for trial in tried(self.memo, session, feed()):
+            calls += trial.calls
+            named = any(finding.clause == defect.clause for finding in _findings(trial, advisory))
+            if shown is None and (named if advisory else trial.accuses):
+                shown = _shown(trial, defect.clause if advisory else "", calls, time.monotonic() - started)
+            if shown is not None and named:
+                return shown, True
+        return shown, False
+
+    # --------------------------------------------------------------------------------------------------------- mutants
+
+    def _mutant(self, mutant: Mutant) -> MutantScore:
+        if self._builder is None:
+            folder = self.place / f"mutants-{os.getpid()}"
+            folder.mkdir()
+            self._builder = MutantBuilder(folder)
+        try:
+            library = self._builder.build(mutant)
+        except NoCodeError as error:
+            return _fate(mutant, Fate.INVALID, evidence=str(error))
+        if library is None:
+            return _fate(mutant, Fate.EQUIVALENT, evidence="same object code")
+        shown = self._kill(mutant, library)
+        if shown is not None:
+            return _fate(mutant, Fate.KILLED, shown)
+        reviewed = self.equivalents.get(key_of(mutant))
+        if reviewed is not None:
+            return _fate(mutant, Fate.EQUIVALENT, evidence=f"reviewed: {reviewed.reason}")
+        return _fate(mutant, Fate.SURVIVED)
+
+    def _kill(self, mutant: Mutant, library: Path) -> Shown | None:
+        exported = implemented(mutant.file)
+        order = sorted(self.cases, key=lambda case: (not exported & case.functions, weight(case) > LIGHT))
+        started, calls = time.monotonic(), 0
+        try:
+            with _open(library, "plain", MUTANT_TIMEOUT) as session:
+                for trial in tried(self.memo, session, order):
+                    calls += trial.calls
+                    if trial.accuses:
+                        return _shown(trial, "", calls, time.monotonic() - started)
+        except BackendError as error:
+            return _unusable(error)
+        return None
+
+    # ------------------------------------------------------------------------------------------------------- detectors
+
+    def _detector(self, task: DetectorTask) -> Proven:
+        detector, name = task.detector, task.defect.id if task.defect else ""
+        library = build_core(detector.flavour or "plain", task.defect.defines if task.defect else ())
+        chosen = [case for case in self.cases if not detector.group or case.group == detector.group]
+        if detector.leak_check:
+            try:
+                return Proven(task.name, name, self._loses(library, chosen, task.defect))
+            except HarnessError as error:
+                return Proven(task.name, name, False, str(error))
+        with _open(library, timeout=DEFECT_TIMEOUT) as session:
+            return Proven(task.name, name, any(trial.accuses for trial in tried(self.memo, session, chosen)))
+
+    def _loses(self, library: Path, cases: Sequence[Case], defect: Defect | None) -> bool:
+        """Whether the sanitizer finds lost memory after one of the first cases that leave nothing behind. Raises
+        HarnessError where it cannot look."""
+        place = Place("core", library, pinned=True, count_leaks=True)
+        options = Options(library=str(library), flavour="asan", call_timeout=DEFECT_TIMEOUT)
+        tidy = [case for case in cases if not (case.leaves or case.solo or case.planned or case.needs)]
+        mine = [case for case in tidy if defect is None or defect.function in case.functions][:LEAK_CASES]
+        with NativeSession(place, self.spec.interface, options) as session:
+            if session.check_leaks():
+                raise HarnessError("memory counts as lost before anything was called")
+            for case in mine:
+                session.run(case.program)
+                if session.check_leaks():
+                    return True
+        return False
+
+
+@cache
+def implemented(file: str) -> frozenset[str]:
+    """The functions of the interface that a source of the core, or the one that belongs to a header, implements."""
+    source = (FOLDER / "src" / file).with_suffix(".c")
+    lines = source.read_text(encoding="utf-8").splitlines() if source.is_file() else ()
+    heads = (line.partition("(")[0].split() for line in lines if line.startswith("acl"))
+    return frozenset(words[-1].lstrip("*") for words in heads if words)
+
+
+def _open(library: Path, flavour: str = "plain", timeout: float = 5.0) -> Session:
+    return CoreBackend().open(Options(library=str(library), flavour=flavour, call_timeout=timeout))
+
+
+def _findings(trial: Tried, advisory: bool) -> tuple[Finding, ...]:
+    result = trial.result
+    return result.notes if advisory else (*result.discrepancies, *result.blocked)
+
+
+def _shown(trial: Tried, clause: str = "", calls: int = 0, seconds: float = 0.0) -> Shown:
+    result = trial.result
+    headline = result.discrepancies[0] if result.discrepancies else None
+    note = next((each for each in result.notes if each.clause == clause), None)
+    finding = note or headline
+    return Shown(
+        case=result.id,
+        verdict=result.verdict.value,
+        clause=finding.clause if finding else "",
+        observed=finding.observed if finding else result.reason,
+        calls=calls,
+        seconds=round(seconds, 3),
+    )
+
+
+def _unusable(error: BackendError) -> Shown:
+    """A library that does not even start: no run would take it."""
+    return Shown("", "unusable", "", str(error))
+
+
+def _fate(mutant: Mutant, fate: Fate, shown: Shown | None = None, evidence: str = "") -> MutantScore:
+    return MutantScore(
+        id=mutant.id,
+        file=mutant.file,
+        line=mutant.line,
+        function=mutant.function,
+        operator=mutant.operator,
+        before=mutant.before,
+        after=mutant.after,
+        fate=fate,
+        shown=shown,
+        evidence=evidence,
+    )
