@@ -77,8 +77,8 @@ def enumerator(identifier: str) -> str:
 
 @functools.cache
 def load_defects(path: Path = CATALOGUE) -> tuple[Defect, ...]:
-    """All defects, in the order of the file. Raises DefectsError when it does not keep to its schema, gives an id twice,
-    or names a function or clause that the tables do not have."""
+    """All defects, in the order of the file. Raises DefectsError when it does not keep to its schema, gives an id
+    twice, or names a function or clause that the tables do not have."""
     entries = _checked(path)
     spec = load_spec()
     clauses = {clause.id for clause in spec.clauses.values()}
