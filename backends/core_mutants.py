@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from acl_cts.backends.c_tokens import Token, closing, tokens
@@ -113,6 +114,7 @@ _NO_STATEMENT = frozenset(
 """Words with which no statement begins that can be left out."""
 
 
+@cache
 def mutants(folder: Path = FOLDER / "src") -> tuple[Mutant, ...]:
     """Every mutant of the sources in `folder`, by file and place."""
     return tuple(mutant for file in FILES for mutant in of_source(file, (folder / file).read_text(encoding="utf-8")))
@@ -177,18 +179,34 @@ def _head(found: tuple[Token, ...], place: int) -> str:
 
 
 def _barred(found: tuple[Token, ...], source: str) -> list[tuple[int, int]]:
-    """Stretches that are not changed: planted defects with the block behind them, the lock and the instruments."""
+    """Stretches that are not changed: planted defects, the lock and the instruments."""
     stretches = []
     for place, token in enumerate(found):
-        if token.text == "DEFECT":
-            line_end = source.find("\n", token.start)
-            opened = next((k for k in range(place, len(found)) if found[k].text == "{"), None)
-            block = opened is not None and found[opened].start < line_end
-            end = found[closing(found, opened)].end if block and opened is not None else line_end
-            stretches.append((source.rfind("\n", 0, token.start) + 1, end))
+        if token.text in ("DEFECT", "DEFECTIVE"):
+            stretches.append(_planted(found, place, source))
+        elif token.text.startswith("defect_") and _function(found, found[place].start) == "":
+            stretches.append(_whole_function(found, place))
         elif token.text in UNTOUCHED and found[place + 1].text == "(":
             stretches.append((token.start, found[closing(found, place + 1)].end))
     return stretches
+
+
+def _planted(found: tuple[Token, ...], place: int, source: str) -> tuple[int, int]:
+    """The word of a defect; its whole line, and the block that opens there, where they belong to the defect alone."""
+    begin = source.rfind("\n", 0, found[place].start) + 1
+    end = source.find("\n", found[place].start)
+    line = [k for k in range(len(found)) if begin <= found[k].start < end]
+    called = closing(found, place + 1) if found[place].text == "DEFECT" else place
+    if found[place - 1].text == "!" or any(found[k].text in ("||", "?") for k in line):
+        return found[place].start, found[called].end
+    opened = next((k for k in line if k > place and found[k].text == "{"), None)
+    return begin, end if opened is None else found[closing(found, opened)].end
+
+
+def _whole_function(found: tuple[Token, ...], place: int) -> tuple[int, int]:
+    """From the name at `place` to the end of what is declared or defined there."""
+    end = next(k for k in range(place, len(found)) if found[k].text in ("{", ";"))
+    return found[place].start, found[closing(found, end) if found[end].text == "{" else end].end
 
 
 # ------------------------------------------------------------------------------------------------------- operators

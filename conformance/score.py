@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acl_cts import __version__
 from acl_cts.backends.core_coverage import NoCoverageError, build_covered, counted
 from acl_cts.backends.core_equivalents import Equivalent, Key
 from acl_cts.conformance.case import Case
@@ -76,9 +75,11 @@ def measure(
     plan: ScorePlan,
     equivalents: Mapping[Key, Equivalent],
     jobs: int,
+    version: str,
     watch: Watch = lambda find: None,
 ) -> Score:
-    """Measure what `plan` says in `jobs` processes. Raises HarnessError for faults of the suite's own machinery."""
+    """Measure what `plan` says in `jobs` processes, for version `version` of the suite. Raises HarnessError for faults
+    of its own machinery."""
     started = time.monotonic()
     ordered = in_trial_order(cases)
     finds = _Finds()
@@ -92,7 +93,7 @@ def measure(
                 watch(find)
         coverage = _coverage(plan, place, uncounted)
     return Score(
-        version=__version__,
+        version=version,
         tables=spec.digest,
         case_list=case_list_hash(tuple(cases)),
         cases=len(cases),

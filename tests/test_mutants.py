@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +34,14 @@ static int act(struct mbuf *buf, const char *text)
     if (planted(9)) {
         return refuse_parameter("a < b && c");
     }
+    if (!DEFECT(other_fault)) {
+        buf->size++;
+    }
     return ACL_SUCCESS;
+}
+static int defect_help(int a)
+{
+    return a + 1;
 }
 """
 
@@ -61,6 +70,10 @@ def test_each_operator_changes_what_it_should_and_nothing_else() -> None:
         "act: 9→10: if (planted(9)) {": "if (planted(10)) {",
         "act: 9→8: if (planted(9)) {": "if (planted(8)) {",
         'act: accept: return refuse_parameter("a < b && c");': "return ACL_SUCCESS;",
+        "act: negate: if (!DEFECT(other_fault)) {": "if (!(!DEFECT(other_fault))) {",
+        "act: delete: buf->size++;": ";",
+        "act: size→length: buf->size++;": "buf->length++;",
+        "act: ++→--: buf->size++;": "buf->size--;",
         "act: ACL_SUCCESS→ACL_ERROR_RT_PARAM_INVALID: return ACL_SUCCESS;": "return ACL_ERROR_RT_PARAM_INVALID;",
     }
 
@@ -78,14 +91,14 @@ def test_the_core_has_many_and_each_has_an_id_of_its_own() -> None:
     every = mutants()
     assert len(every) > 400
     assert len({mutant.id for mutant in every}) == len(every)
-    assert not any("DEFECT(" in mutant.before or "core_enter" in mutant.before for mutant in every)
+    assert not any("core_enter" in mutant.before or mutant.function.startswith("defect_") for mutant in every)
 
 
 @given(st.text(alphabet="ab1 \n\t+-<>=!&|(){};\"'/*\\#.", max_size=60))
 def test_tokens_are_pieces_of_the_source_in_its_order(source: str) -> None:
     found = tokens(source)
     assert all(source[token.start : token.end] == token.text for token in found)
-    assert all(one.end <= next.start for one, next in zip(found, found[1:], strict=False))
+    assert all(one.end <= next.start for one, next in pairwise(found))
 
 
 @pytest.fixture
@@ -104,7 +117,7 @@ def test_a_change_of_what_this_build_leaves_out_is_the_same_object_code(builder:
 
 
 def test_a_change_that_matters_makes_another_library_and_leaves_the_next_alone(builder: MutantBuilder) -> None:
-    wider = one(">→>=", "mbuf.c", "if (size > ")
+    wider = one("--→++", "chain.c", "head->count--;")
     first = builder.build(wider)
     assert first is not None
     digest = file_digest(first)
@@ -117,23 +130,18 @@ def test_a_change_that_matters_makes_another_library_and_leaves_the_next_alone(b
 
 
 def test_what_does_not_compile_is_told_and_the_next_one_does(builder: MutantBuilder) -> None:
-    good = one(">→>=", "mbuf.c", "if (size > ")
-    bad = Mutant("mbuf.c", 1, 1, "nonsense", "", "", "", 0, 0, "not C at all\n")
+    good = one("--→++", "chain.c", "head->count--;")
+    bad = Mutant("chain.c", 1, 1, "nonsense", "", "", "", 0, 0, "not C at all\n")
     with pytest.raises(NoCodeError, match="cannot compile"):
         builder.build(bad)
     assert builder.build(good) is not None
 
 
-ENTRY = """\
-equivalent:
-  - {{file: {file}, function: {function}, before: '{before}', after: '{after}', reason: {reason}}}
-"""
-
-
-def entry(mutant: Mutant, **other: str) -> str:
-    """A file with one entry for `mutant`, and other values in some keys."""
+def entry(mutant: Mutant, times: int = 1, **other: str) -> str:
+    """A file with an entry for `mutant`, given so many times, with other values in some keys."""
     keys = ("file", "function", "before", "after")
-    return ENTRY.format(**({key: getattr(mutant, key) for key in keys} | {"reason": "Same answers."} | other))
+    one = {key: getattr(mutant, key) for key in keys} | {"reason": "Same answers."} | other
+    return yaml.safe_dump({"equivalent": [dict(one) for _ in range(times)]}, allow_unicode=True)
 
 
 def test_a_reviewed_mutant_is_found_by_its_text(tmp_path: Path) -> None:
@@ -145,7 +153,7 @@ def test_a_reviewed_mutant_is_found_by_its_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("other", "message"),
-    [({"after": "enum { CHAIN_LIMIT = 7 };"}, "any more; review it anew"), ({"reason": "''"}, "reason is not empty")],
+    [({"after": "enum { CHAIN_LIMIT = 7 };"}, "any more; review it anew"), ({"reason": ""}, "reason is not empty")],
 )
 def test_a_review_that_fits_nothing_is_refused(tmp_path: Path, other: dict[str, str], message: str) -> None:
     mutant = one("128→129", "chain.h", "enum { CHAIN_LIMIT")
@@ -158,7 +166,7 @@ def test_a_review_that_fits_nothing_is_refused(tmp_path: Path, other: dict[str, 
 def test_a_review_given_twice_or_malformed_is_refused(tmp_path: Path) -> None:
     mutant = one("128→129", "chain.h", "enum { CHAIN_LIMIT")
     path = tmp_path / "equivalent.yaml"
-    path.write_text(entry(mutant) + entry(mutant).partition("\n")[2])
+    path.write_text(entry(mutant, times=2))
     with pytest.raises(EquivalentsError, match="twice"):
         load_equivalents([mutant], path)
     path.write_text("equivalent: [{file: chain.h}]\n")

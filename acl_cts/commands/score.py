@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from acl_cts import __version__
 from acl_cts.backends.backend import HarnessError
 from acl_cts.backends.core_defects import Defect, DefectsError, Kind, load_defects
 from acl_cts.backends.core_equivalents import EquivalentsError, load_equivalents
@@ -142,7 +143,7 @@ def _measured(wish: _Wish, sample: float | None, jobs: int, progress: ScoreProgr
         detectors=wish.whole,
     )
     plan = planned(whole, None if number < 0 else number, sample)
-    return measure(spec, cached_cases(spec), plan, equivalents, jobs, progress.watch)
+    return measure(spec, cached_cases(spec), plan, equivalents, jobs, __version__, progress.watch)
 
 
 def _chosen(catalogue: tuple[Defect, ...], wish: _Wish) -> tuple[Defect, ...]:
