@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,20 +13,22 @@ from pathlib import Path
 
 from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
 from acl_cts.backends.core_backend import FOLDER, CoreBackend, build_core
-from acl_cts.backends.core_defects import Defect
+from acl_cts.backends.core_defects import Defect, Kind
 from acl_cts.backends.core_equivalents import Equivalent, Key, key_of
 from acl_cts.backends.core_mutant_build import MutantBuilder, NoCodeError
 from acl_cts.backends.core_mutants import Mutant
 from acl_cts.backends.native.session import NativeSession, Place
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.detectors import Detector
+from acl_cts.conformance.gate import declared
 from acl_cts.conformance.memo import Memo
 from acl_cts.conformance.share import share, weight
-from acl_cts.conformance.trial import Tried, tried
+from acl_cts.conformance.trial import Tried, calls, tried
 from acl_cts.reports.results import RED
 from acl_cts.reports.score_result import DefectScore, Fate, MutantScore, Shown
 from acl_cts.specs.judgement import Finding, Strength, Verdict
 from acl_cts.specs.model import Spec
+from acl_cts.specs.program import steps
 
 DEFECT_TIMEOUT = 2.0
 MUTANT_TIMEOUT = 0.5
@@ -37,7 +40,7 @@ FURTHER = 150
 LIGHT = 300
 """Statements up to which a case is executed before all others against a mutant: most die of a short one."""
 
-LEAK_CASES = 60
+LEAK_CASES = 150
 """Cases after each of which the sanitizer looks for lost memory."""
 
 
@@ -160,8 +163,11 @@ class Measuring:
         started = time.monotonic()
         library = build_core(defect.flavour, defect.defines)
         try:
-            with _open(library, defect.flavour, DEFECT_TIMEOUT) as session:
-                shown, clause_seen = self._hunt(defect, session)
+            if defect.kind is Kind.LEAK and defect.flavour == "asan":
+                shown, clause_seen = self._lost(library, defect), False
+            else:
+                with _open(library, defect.flavour, DEFECT_TIMEOUT) as session:
+                    shown, clause_seen = self._hunt(defect, session)
         except BackendError as error:
             shown, clause_seen = _unusable(error), False
         return DefectScore(
@@ -180,7 +186,7 @@ class Measuring:
     def _hunt(self, defect: Defect, session: Session) -> tuple[Shown | None, bool]:
         """How the defect shows first, and whether its own clause is named then or in some further case."""
         advisory = self.spec.clauses[defect.clause].strength is Strength.ADVISORY
-        started, calls = time.monotonic(), 0
+        started, answered = time.monotonic(), 0
         shown: Shown | None = None
         rest = iter(self.cases)
 
@@ -190,10 +196,10 @@ class Measuring:
             yield from islice((case for case in rest if defect.function in case.functions), FURTHER)
 
         for trial in tried(self.memo, session, feed()):
-            calls += trial.calls
+            answered += trial.calls
             named = any(finding.clause == defect.clause for finding in _findings(trial, advisory))
             if shown is None and (named if advisory else trial.accuses):
-                shown = _shown(trial, defect.clause if advisory else "", calls, time.monotonic() - started)
+                shown = _shown(trial, defect.clause if advisory else "", answered, time.monotonic() - started)
             if shown is not None and named:
                 return shown, True
         return shown, False
@@ -222,13 +228,13 @@ class Measuring:
     def _kill(self, mutant: Mutant, library: Path) -> Shown | None:
         exported = implemented(mutant.file)
         order = sorted(self.cases, key=lambda case: (not exported & case.functions, weight(case) > LIGHT))
-        started, calls = time.monotonic(), 0
+        started, answered = time.monotonic(), 0
         try:
             with _open(library, "plain", MUTANT_TIMEOUT) as session:
                 for trial in tried(self.memo, session, order):
-                    calls += trial.calls
+                    answered += trial.calls
                     if trial.accuses:
-                        return _shown(trial, "", calls, time.monotonic() - started)
+                        return _shown(trial, "", answered, time.monotonic() - started)
         except BackendError as error:
             return _unusable(error)
         return None
@@ -238,30 +244,50 @@ class Measuring:
     def _detector(self, task: DetectorTask) -> Proven:
         detector, name = task.detector, task.defect.id if task.defect else ""
         library = build_core(detector.flavour or "plain", task.defect.defines if task.defect else ())
-        chosen = [case for case in self.cases if not detector.group or case.group == detector.group]
         if detector.leak_check:
             try:
-                return Proven(task.name, name, self._loses(library, chosen, task.defect))
+                return Proven(task.name, name, self._lost(library, task.defect) is not None)
             except HarnessError as error:
                 return Proven(task.name, name, False, str(error))
+        chosen = [case for case in self.cases if case.group == detector.group]
         with _open(library, timeout=DEFECT_TIMEOUT) as session:
             return Proven(task.name, name, any(trial.accuses for trial in tried(self.memo, session, chosen)))
 
-    def _loses(self, library: Path, cases: Sequence[Case], defect: Defect | None) -> bool:
-        """Whether the sanitizer finds lost memory after one of the first cases that leave nothing behind. Raises
-        HarnessError where it cannot look."""
+    def _lost(self, library: Path, defect: Defect | None) -> Shown | None:
+        """Where the sanitizer finds lost memory first, among cases of every group that leave nothing behind and call
+        the defect's function. Raises HarnessError where it cannot look."""
         place = Place("core", library, pinned=True, count_leaks=True)
         options = Options(library=str(library), flavour="asan", call_timeout=DEFECT_TIMEOUT)
-        tidy = [case for case in cases if not (case.leaves or case.solo or case.planned or case.needs)]
-        mine = [case for case in tidy if defect is None or defect.function in case.functions][:LEAK_CASES]
+        started = time.monotonic()
         with NativeSession(place, self.spec.interface, options) as session:
             if session.check_leaks():
                 raise HarnessError("memory counts as lost before anything was called")
-            for case in mine:
-                session.run(case.program)
+            answered = 0
+            fitting = [case for case in self.cases if _leaves_nothing(case, session)]
+            for case in in_turn(fitting, defect.function if defect else "")[:LEAK_CASES]:
+                answered += calls(session.run(case.program), steps(case.program))
                 if session.check_leaks():
-                    return True
-        return False
+                    seconds = round(time.monotonic() - started, 3)
+                    return Shown(case.id, Verdict.LEAK.value, "", "LeakSanitizer: memory was lost", answered, seconds)
+        return None
+
+
+def in_turn(cases: Sequence[Case], function: str) -> list[Case]:
+    """Cases that call `function` ('' for any), those made for it before others, and a case of each group in turn."""
+    turns: Counter[tuple[bool, str]] = Counter()
+    ordered = []
+    for case in cases:
+        if function and function not in case.functions:
+            continue
+        other = function not in case.id
+        turns[other, case.group] += 1
+        ordered.append((other, turns[other, case.group], len(ordered), case))
+    return [case for *_, case in sorted(ordered, key=lambda entry: entry[:3])]
+
+
+def _leaves_nothing(case: Case, session: Session) -> bool:
+    """Whether `case` can be executed and gives everything back; long ones are not worth the time here."""
+    return not (case.leaves or case.solo or declared(case, session.capabilities)) and weight(case) < LIGHT
 
 
 @cache
