@@ -104,11 +104,11 @@ def _checked(path: Path) -> list[dict[str, Any]]:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise DefectsError(f"{path.name}: is not YAML: {' '.join(str(error).split())}") from error
     validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    error = jsonschema.exceptions.best_match(validator.iter_errors(data))
-    if error is None:
+    wrong = jsonschema.exceptions.best_match(validator.iter_errors(data))
+    if wrong is None:
         entries: list[dict[str, Any]] = data["defects"]
         return entries
-    raise DefectsError(f"{path.name}: {_place(data, list(error.absolute_path))}: {error.message}")
+    raise DefectsError(f"{path.name}: {_place(data, list(wrong.absolute_path))}: {wrong.message}")
 
 
 def _place(data: Any, path: list[str | int]) -> str:

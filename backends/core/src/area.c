@@ -62,13 +62,13 @@ static void give_memory(unsigned char *bytes, size_t size)
 /* Puts a second area of the same size into the memory of the first. */
 static void defect_share_memory(struct area *area)
 {
-    static struct area first;
-    if (first.size != area->size) {
-        first = *area;
+    static struct area defect_first;
+    if (defect_first.size != area->size) {
+        defect_first = *area;
         return;
     }
     free(area->bytes - padding);
-    area->bytes = first.bytes;
+    area->bytes = defect_first.bytes;
 }
 
 struct area *area_create(size_t size)

@@ -2,7 +2,8 @@
 /*
  * Faults that can be built in on purpose, to measure the suite; defects.yaml tells what each one breaks. A build names
  * one with -DCORE_DEFECT=CORE_DEFECT_name. Without it every DEFECT() is the constant 0, and what stands behind it is
- * gone from the library: no fault may need a field in a structure, or anything that is not static.
+ * gone from the library: no fault may need a field in a structure, and all that only faults need is static and called
+ * defect_something.
  */
 #ifndef CORE_DEFECTS_H
 #define CORE_DEFECTS_H
@@ -59,6 +60,7 @@ enum core_defect {
     CORE_DEFECT_set_user_writes_what_fits,
     CORE_DEFECT_set_user_drops_odd_tail,
     CORE_DEFECT_set_user_clears_the_rest,
+    CORE_DEFECT_empty_set_user_now_and_then,
     CORE_DEFECT_null_set_user_ignored,
     CORE_DEFECT_null_user_data_crashes,
     /* aclrtGetBufUserData */

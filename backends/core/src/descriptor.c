@@ -31,21 +31,21 @@ static aclrtAllocatorDesc create_desc(void)
         return NULL;
     }
     if (DEFECT(create_wears_out)) {
-        static uint16_t made;
-        if (++made == 0) {
+        static uint16_t defect_made;
+        if (++defect_made == 0) {
             pool_give(&descriptors, desc);
             return NULL;
         }
     }
     if (DEFECT(create_gives_the_last_again)) {
-        static struct descriptor *last;
-        static bool again;
-        again = !again && last != NULL && last->slot.live;
-        if (again) {
+        static struct descriptor *defect_last;
+        static bool defect_again;
+        defect_again = !defect_again && defect_last != NULL && defect_last->slot.live;
+        if (defect_again) {
             pool_give(&descriptors, desc);
-            return last;
+            return defect_last;
         }
-        last = desc;
+        defect_last = desc;
     }
     if (!DEFECT(recycled_descriptor_keeps_its_slots)) {
         desc->hooks = (struct hooks){0};

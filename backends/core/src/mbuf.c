@@ -28,8 +28,8 @@ void mbuf_trim(void)
 /* Which buffers are copies. */
 static bool *defect_copy_mark(const struct mbuf *buf)
 {
-    static bool marks[1 << 17];
-    return &marks[(uintptr_t)buf / sizeof(*buf) % (1 << 17)];
+    static bool defect_marks[1 << 17];
+    return &defect_marks[(uintptr_t)buf / sizeof(*buf) % (1 << 17)];
 }
 
 /* The area that lost a reference last, and lives. */
@@ -119,8 +119,8 @@ static aclError alloc_buf(aclrtMbuf *handle, size_t size)
     }
     set_up(buf, area);
     if (DEFECT(alloc_worn_out)) {
-        static uint16_t buffers_made;
-        if (++buffers_made == 0) {
+        static uint16_t defect_made;
+        if (++defect_made == 0) {
             mbuf_destroy(buf);
             return refuse_memory();
         }

@@ -120,6 +120,11 @@ static aclError set_user_data(aclrtMbuf handle, const void *data, size_t size, s
         offset < PRIVATE_AREA_SIZE) {
         memcpy(buf->private_area + offset, data, PRIVATE_AREA_SIZE - offset);
     }
+    if (DEFECT(empty_set_user_now_and_then) && answer == ACL_SUCCESS && size == 0) {
+        static bool defect_refused;
+        defect_refused = !defect_refused;
+        return defect_refused ? refuse_parameter("size is 0") : ACL_SUCCESS;
+    }
     if (DEFECT(null_set_user_ignored) && buf != NULL && data == NULL) {
         return ACL_SUCCESS;
     }

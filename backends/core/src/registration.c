@@ -64,8 +64,8 @@ void registrations_follow(const struct descriptor *desc)
 /* The stream that a descriptor was registered on last. */
 static const struct stream **defect_stream_of(const struct descriptor *desc)
 {
-    static const struct stream *streams[1024];
-    return &streams[(uintptr_t)desc / sizeof(*desc) % 1024];
+    static const struct stream *defect_streams[1024];
+    return &defect_streams[(uintptr_t)desc / sizeof(*desc) % 1024];
 }
 
 void registrations_orphan(const struct descriptor *desc)
