@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
@@ -38,7 +38,7 @@ FURTHER = 150
 """Cases after a defect was found in which the clause of the catalogue is still looked for."""
 
 LIGHT = 300
-"""Statements up to which a case is executed before all others against a mutant: most die of a short one."""
+"""Statements up to which a case is short: most faults show in one of these, and a long one costs as much as fifty."""
 
 LEAK_CASES = 150
 """Cases after each of which the sanitizer looks for lost memory."""
@@ -65,7 +65,7 @@ class LibrariesTask:
 
 @dataclass(frozen=True, slots=True)
 class DefectTask:
-    """The cases in their order until the defect shows."""
+    """The cases until the defect shows: those of its family first, short before long."""
 
     defect: Defect
 
@@ -187,8 +187,9 @@ class Measuring:
         """How the defect shows first, and whether its own clause is named then or in some further case."""
         advisory = self.spec.clauses[defect.clause].strength is Strength.ADVISORY
         started, answered = time.monotonic(), 0
+        family = self.spec.functions[defect.function].family
         shown: Shown | None = None
-        rest = iter(self.cases)
+        rest = iter(self._order(lambda case: case.family != family))
 
         def feed() -> Iterator[Case]:
             while shown is None and (case := next(rest, None)) is not None:
@@ -227,7 +228,7 @@ class Measuring:
 
     def _kill(self, mutant: Mutant, library: Path) -> Shown | None:
         exported = implemented(mutant.file)
-        order = sorted(self.cases, key=lambda case: (not exported & case.functions, weight(case) > LIGHT))
+        order = self._order(lambda case: not exported & case.functions)
         started, answered = time.monotonic(), 0
         try:
             with _open(library, "plain", MUTANT_TIMEOUT) as session:
@@ -238,6 +239,10 @@ class Measuring:
         except BackendError as error:
             return _unusable(error)
         return None
+
+    def _order(self, later: Callable[[Case], bool]) -> list[Case]:
+        """All cases, those last that come `later`; short ones before long ones, otherwise as in the suite."""
+        return sorted(self.cases, key=lambda case: (later(case), weight(case) > LIGHT))
 
     # ------------------------------------------------------------------------------------------------------- detectors
 
@@ -275,7 +280,7 @@ class Measuring:
 def in_turn(cases: Sequence[Case], function: str) -> list[Case]:
     """Cases that call `function` ('' for any), those made for it before others, and a case of each group in turn."""
     turns: Counter[tuple[bool, str]] = Counter()
-    ordered = []
+    ordered: list[tuple[bool, int, int, Case]] = []
     for case in cases:
         if function and function not in case.functions:
             continue
