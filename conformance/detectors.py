@@ -17,8 +17,8 @@ PROOFS = 3
 @dataclass(frozen=True, slots=True)
 class Detector:
     """One means. `needs`: what a backend must give. `kinds`: of the defects that prove it. `flavour`: of the build that
-    it needs and its defects name, '' for any. `group`: the only group of cases that it may use, '' for all. `leak_check`: the sanitizer
-    looks for lost memory after each case. The last two take trials of their own."""
+    it needs and that its defects name, '' for any. `group`: the only group of cases that it may use, '' for all.
+    `leak_check`: the sanitizer looks for lost memory after each case. The last two take trials of their own."""
 
     name: str
     needs: str

@@ -120,10 +120,12 @@ class Measuring:
     place: Path
     equivalents: Mapping[Key, Equivalent]
     memo: Memo = field(init=False)
+    _long: frozenset[str] = field(init=False)
     _builder: MutantBuilder | None = None
 
     def __post_init__(self) -> None:
         self.memo = Memo(self.spec)
+        self._long = frozenset(case.id for case in self.cases if weight(case) > LIGHT)
 
     def work(self, task: Task) -> Iterator[Find]:
         """Whatever `task` finds. Raises HarnessError for faults of the suite."""
@@ -242,7 +244,7 @@ class Measuring:
 
     def _order(self, later: Callable[[Case], bool]) -> list[Case]:
         """All cases, those last that come `later`; short ones before long ones, otherwise as in the suite."""
-        return sorted(self.cases, key=lambda case: (later(case), weight(case) > LIGHT))
+        return sorted(self.cases, key=lambda case: (later(case), case.id in self._long))
 
     # ------------------------------------------------------------------------------------------------------- detectors
 
