@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acl_cts.backends.core_defects import Defect, Kind, load_defects
@@ -23,6 +23,7 @@ from acl_cts.conformance.crew import Crew
 from acl_cts.conformance.score import CLEAN, measure
 from acl_cts.conformance.score_plan import DEFECT_COST, ScorePlan, planned
 from acl_cts.main import main
+from acl_cts.reports import files
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import read_json
 from acl_cts.reports.score_html import score_html
@@ -45,7 +46,9 @@ from acl_cts.reports.score_text import ratio, score_text
 from acl_cts.specs.loader import load_spec
 
 SPEC = load_spec()
-SCHEMA = json.loads((Path(command.__file__).parents[2] / "reports/score.schema.json").read_text(encoding="utf-8"))
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((Path(files.__file__).parent / "score.schema.json").read_text(encoding="utf-8"))
+)
 
 HARMLESS = Defect(
     id="NONE",  # the enumerator of a build without a defect
@@ -102,14 +105,14 @@ def test_whoever_does_not_conform_among_the_variants_raises_an_alarm() -> None:
     alternative, accused = score.variants
     assert alternative.alarms == ()
     assert alternative.cases == accused.cases == len(user_data_cases())
-    assert {alarm.clause for alarm in accused.alarms} == {REAL.clause}
+    assert REAL.clause in {alarm.clause for alarm in accused.alarms}
     assert score.code is ExitCode.DISCREPANCY
     assert f"false alarm: broken: fail: {REAL.clause}" in score_text(score)
     assert "built with CORE_DEFECT=CORE_DEFECT_set_user_sum_wraps" in score_text(score)
 
 
 def test_a_mutant_is_killed_survives_or_is_the_same_code() -> None:
-    killed = user_data_mutant("<=→<", "return offset <= PRIVATE_AREA_SIZE")
+    killed = user_data_mutant("<=→>", "return offset <= PRIVATE_AREA_SIZE")
     survivor = next(m for m in mutants() if m.file == "chain.h")
     same = user_data_mutant("accept", 'return refuse_parameter("size is 0");')
     score = measured(only(mutants=(killed, survivor, same)))
@@ -128,7 +131,7 @@ def test_coverage_names_what_no_case_reached() -> None:
     assert not score.coverage.reason
     assert 0 < score.coverage.lines_reached < score.coverage.lines
     assert not score.coverage.reached
-    assert any(gap.file == "chain.c" and "get_chain_num" in gap.text for gap in score.coverage.gaps)
+    assert any(gap.file == "chain.c" and gap.text == "link_behind(head, buf);" for gap in score.coverage.gaps)
     assert not any(gap.file == "lifecycle.c" for gap in score.coverage.gaps)
     assert [variant.name for variant in score.variants] == [CLEAN]
     assert score.clauses is not None
@@ -163,6 +166,7 @@ def whole() -> ScorePlan:
     return ScorePlan(load_defects(), builds, mutants())
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.floats(1, 600), st.none() | st.integers(0, 700))
 def test_a_sample_is_a_part_that_keeps_its_order_and_says_its_size(seconds: float, number: int | None) -> None:
     everything = whole()
@@ -239,20 +243,22 @@ scores = st.builds(
 )
 
 
+@settings(deadline=None, max_examples=50)
 @given(scores)
 def test_json_round_trips_and_keeps_to_its_schema(score: Score) -> None:
     data = json.loads(json.dumps(score_to_json(score)))
-    jsonschema.validate(data, SCHEMA)
+    SCHEMA.validate(data)
     assert score_from_json(data) == score
     assert data["code"] == score.code
 
 
+@settings(deadline=None, max_examples=50)
 @given(scores)
 def test_every_form_can_be_made_and_the_page_holds_no_script(score: Score) -> None:
     assert f"exit code {int(score.code)}" in score_text(score)
     page = score_html(score)
     assert "<script" not in page
-    assert "http" not in page.replace("http-equiv", "").replace("://", "", 0) or "http://" not in page
+    assert not re.search(r"(src|href)=[\"'](?!#)", page)
 
 
 def test_hostile_text_is_escaped_in_the_page() -> None:
@@ -303,7 +309,7 @@ def test_the_command_ends_with_1_when_a_defect_is_missed(
     assert run(monkeypatch, "--defect", "NONE", "--out", str(tmp_path)) == 1
     assert "exit code 1: 1 of 1 planted defects missed" in capsys.readouterr().out
     data = read_json(tmp_path / "score.json")
-    jsonschema.validate(data, SCHEMA)
+    SCHEMA.validate(data)
     assert score_from_json(data).missed[0].id == "NONE"
     assert "1 of 1 planted defects missed" in (tmp_path / "score.html").read_text(encoding="utf-8")
 
