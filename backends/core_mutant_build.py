@@ -1,19 +1,22 @@
-"""Builds of mutants: one file is compiled, the others are at hand as objects, and equal objects are told."""
+"""Builds of mutants and planted defects: what differs is compiled, the rest is at hand as objects, equal objects are
+told."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from acl_cts.backends.backend import HarnessError
 from acl_cts.backends.core_backend import FOLDER
+from acl_cts.backends.core_defects import Defect, enumerator
 from acl_cts.backends.core_mutants import Mutant
 from acl_cts.backends.native.build import COMPILE_TIMEOUT, LIBRARY, find_compiler
 
 LEVEL = "-O2"
-"""Optimisation at which a mutant is built, and at which equal object code shows that it is none."""
+"""Optimisation of these builds, at which equal object code shows that a mutant is none."""
 
 
 class NoCodeError(Exception):
@@ -22,7 +25,8 @@ class NoCodeError(Exception):
 
 @dataclass(slots=True)
 class MutantBuilder:
-    """Builds mutants of the core in `place`, a folder of its own that exists already."""
+    """Builds mutants of the core, and the core with one defect, in `place`, a folder of its own that exists already.
+    Each library is overwritten by the next one."""
 
     place: Path
     sources: dict[str, str] = field(default_factory=dict)
@@ -37,10 +41,8 @@ class MutantBuilder:
 
     def build(self, mutant: Mutant) -> Path | None:
         """The mutant's library; None when its object code is that of the original, so that nothing can tell the two
-        apart. The next build overwrites it. Raises NoCodeError, and HarnessError when the original does not compile."""
-        units = [name for name in self.sources if name.endswith(".c")]
-        if not self._objects:
-            self._objects = {unit: self._object(unit) for unit in units}
+        apart. Raises NoCodeError, and HarnessError when the original does not compile."""
+        units, original = self._units(), self._original()
         file = self.place / mutant.file
         try:
             file.write_text(mutant.apply(self.sources[mutant.file]), encoding="utf-8")
@@ -50,21 +52,40 @@ class MutantBuilder:
             raise NoCodeError(str(error)) from error
         finally:
             file.write_text(self.sources[mutant.file], encoding="utf-8")
-        if all(self._objects[unit] == code for unit, code in changed.items()):
+        if all(original[unit] == code for unit, code in changed.items()):
             return None
-        return self._link(self._objects | changed)
+        return self._link(original | changed)
 
-    def _object(self, unit: str) -> bytes:
-        self._run([*_FLAGS, LEVEL, "-fvisibility=hidden", "-w", "-I.", "-c", unit, "-o", "unit.o"], unit)
+    def build_defect(self, defect: Defect) -> Path:
+        """The library with `defect` built in. Raises HarnessError when it does not compile."""
+        word = enumerator(defect.id).removeprefix("CORE_DEFECT_")
+        concerned = [name for name, text in self.sources.items() if f"DEFECT({word})" in text or "DEFECTIVE" in text]
+        units = self._units()
+        if not any(name.endswith(".h") and name != "defects.h" for name in concerned):
+            units = [unit for unit in units if unit in concerned]
+        flags = [f"-D{define}" for define in defect.defines]
+        return self._link(self._original() | {unit: self._object(unit, flags) for unit in units})
+
+    def _units(self) -> list[str]:
+        return [name for name in self.sources if name.endswith(".c")]
+
+    def _original(self) -> dict[str, bytes]:
+        """The objects of the core as it is, compiled once."""
+        if not self._objects:
+            self._objects = {unit: self._object(unit) for unit in self._units()}
+        return self._objects
+
+    def _object(self, unit: str, defines: Sequence[str] = ()) -> bytes:
+        self._run([*_FLAGS, LEVEL, *defines, "-fvisibility=hidden", "-w", "-I.", "-c", unit, "-o", "unit.o"], unit)
         return (self.place / "unit.o").read_bytes()
 
     def _link(self, objects: dict[str, bytes]) -> Path:
         for unit, code in objects.items():
             (self.place / f"{unit}.o").write_bytes(code)
-        self._run([*LIBRARY, *(f"{unit}.o" for unit in objects), "-o", "mutant.so.new"], "a mutant")
+        self._run([*LIBRARY, *(f"{unit}.o" for unit in objects), "-o", "changed.so.new"], "a changed core")
         # A library that is loaded somewhere must not be written over.
-        os.replace(self.place / "mutant.so.new", self.place / "mutant.so")
-        return self.place / "mutant.so"
+        os.replace(self.place / "changed.so.new", self.place / "changed.so")
+        return self.place / "changed.so"
 
     def _run(self, arguments: list[str], what: str) -> None:
         command = [*find_compiler().command, *arguments]

@@ -163,7 +163,8 @@ class Measuring:
 
     def _defect(self, defect: Defect) -> DefectScore:
         started = time.monotonic()
-        library = build_core(defect.flavour, defect.defines)
+        plain = defect.flavour == "plain"
+        library = self._build().build_defect(defect) if plain else build_core(defect.flavour, defect.defines)
         try:
             if defect.kind is Kind.LEAK and defect.flavour == "asan":
                 shown, clause_seen = self._lost(library, defect), False
@@ -210,12 +211,8 @@ class Measuring:
     # --------------------------------------------------------------------------------------------------------- mutants
 
     def _mutant(self, mutant: Mutant) -> MutantScore:
-        if self._builder is None:
-            folder = self.place / f"mutants-{os.getpid()}"
-            folder.mkdir()
-            self._builder = MutantBuilder(folder)
         try:
-            library = self._builder.build(mutant)
+            library = self._build().build(mutant)
         except NoCodeError as error:
             return _fate(mutant, Fate.INVALID, evidence=str(error))
         if library is None:
@@ -241,6 +238,14 @@ class Measuring:
         except BackendError as error:
             return _unusable(error)
         return None
+
+    def _build(self) -> MutantBuilder:
+        """The builder of this process."""
+        if self._builder is None:
+            folder = self.place / f"builds-{os.getpid()}"
+            folder.mkdir()
+            self._builder = MutantBuilder(folder)
+        return self._builder
 
     def _order(self, later: Callable[[Case], bool]) -> list[Case]:
         """All cases, those last that come `later`; short ones before long ones, otherwise as in the suite."""

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acl_cts.backends.c_tokens import tokens
+from acl_cts.backends.core_defects import load_defects
 from acl_cts.backends.core_equivalents import EquivalentsError, key_of, load_equivalents
 from acl_cts.backends.core_mutant_build import MutantBuilder, NoCodeError
 from acl_cts.backends.core_mutants import Mutant, mutants, of_source
@@ -127,6 +128,12 @@ def test_a_change_that_matters_makes_another_library_and_leaves_the_next_alone(b
     again = builder.build(wider)
     assert again is not None
     assert file_digest(again) == digest
+
+
+def test_each_defect_is_another_library_and_none_changes_the_next(builder: MutantBuilder) -> None:
+    wraps, counts = (next(d for d in load_defects() if d.id == id) for id in ("set-user-sum-wraps", "references-8-bit"))
+    digests = [file_digest(builder.build_defect(defect)) for defect in (wraps, counts, wraps)]
+    assert digests[0] == digests[2] != digests[1]
 
 
 def test_what_does_not_compile_is_told_and_the_next_one_does(builder: MutantBuilder) -> None:
