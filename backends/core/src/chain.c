@@ -36,7 +36,7 @@ void chain_unlink(struct mbuf *member)
         previous = previous->next;
     }
     previous->next = member->next;
-    if (head->tail == member && !DEFECT(free_member_keeps_the_tail)) {
+    if (head->tail == member) {
         head->tail = previous;
     }
     head->count--;

@@ -39,7 +39,6 @@ enum core_defect {
     CORE_DEFECT_free_of_copy_refused,
     CORE_DEFECT_free_head_frees_shared_areas,
     CORE_DEFECT_refused_free_takes_the_member_out,
-    CORE_DEFECT_free_member_keeps_the_tail,
     CORE_DEFECT_free_of_full_chain_crashes,
     CORE_DEFECT_freed_handles_live_on,
     /* aclrtGetBufData */
