@@ -13,7 +13,7 @@ from acl_cts.backends.backend import HarnessError
 from acl_cts.backends.core_backend import FOLDER
 from acl_cts.backends.core_defects import Defect, enumerator
 from acl_cts.backends.core_mutants import Mutant
-from acl_cts.backends.native.build import COMPILE_TIMEOUT, LIBRARY, find_compiler
+from acl_cts.backends.native.build import COMPILE_TIMEOUT, LIBRARY, compile_c, find_compiler, flavour_flags
 
 LEVEL = "-O2"
 """Optimisation of these builds, at which equal object code shows that a mutant is none."""
@@ -55,6 +55,12 @@ class MutantBuilder:
         if all(original[unit] == code for unit, code in changed.items()):
             return None
         return self._link(original | changed)
+
+    def build_watched(self, mutant: Mutant) -> Path:
+        """The mutant's library under the address sanitizer, where it is seen what memory is lost or misused."""
+        sources = self.sources | {mutant.file: mutant.apply(self.sources[mutant.file])}
+        flags = (*LIBRARY, "-fvisibility=hidden", "-w", *flavour_flags("asan"))
+        return compile_c("libaclcts_core.so", sources, flags)
 
     def build_defect(self, defect: Defect) -> Path:
         """The library with `defect` built in. Raises HarnessError when it does not compile."""

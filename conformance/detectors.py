@@ -18,7 +18,7 @@ PROOFS = 3
 class Detector:
     """One means. `needs`: what a backend must give. `kinds`: of the defects that prove it. `flavour`: of the build that
     it needs and that its defects name, '' for any. `group`: the only group of cases that it may use, '' for all.
-    `leak_check`: the sanitizer looks for lost memory after each case. The last two take trials of their own."""
+    which takes trials of its own. `leak_check`: whether lost memory can be looked for is found out."""
 
     name: str
     needs: str
@@ -30,7 +30,7 @@ class Detector:
     @property
     def own_trials(self) -> bool:
         """Whether the trials of the defects themselves do not tell."""
-        return bool(self.group) or self.leak_check
+        return bool(self.group)
 
     def proofs(self, defects: Iterable[Defect]) -> tuple[Defect, ...]:
         """The defects that can prove it."""
@@ -44,7 +44,11 @@ DETECTORS = (
     Detector("live-object balance", LIVE, frozenset({Kind.LEAK}), "plain"),
     Detector("growth over many cycles", LIVE, frozenset({Kind.LEAK}), "plain", group="cycle"),
     Detector(
-        "lost memory (LeakSanitizer)", "an asan build, and ptrace", frozenset({Kind.LEAK}), "asan", leak_check=True
+        "lost memory (LeakSanitizer)",
+        "an asan build, and leave to look into processes (ptrace)",
+        frozenset({Kind.LEAK}),
+        "asan",
+        leak_check=True,
     ),
     Detector("stale data", "nothing", frozenset({Kind.STALE})),
     Detector("uninitialised memory", "nothing", frozenset({Kind.UNINITIALISED})),

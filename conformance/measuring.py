@@ -11,24 +11,22 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from acl_cts.backends.backend import BackendError, HarnessError, Options, Session
+from acl_cts.backends.backend import BackendError, Options, Session
 from acl_cts.backends.core_backend import FOLDER, CoreBackend, build_core
-from acl_cts.backends.core_defects import Defect, Kind
+from acl_cts.backends.core_defects import Defect
 from acl_cts.backends.core_equivalents import Equivalent, Key, key_of
 from acl_cts.backends.core_mutant_build import MutantBuilder, NoCodeError
 from acl_cts.backends.core_mutants import Mutant
-from acl_cts.backends.native.session import NativeSession, Place
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.detectors import Detector
-from acl_cts.conformance.gate import declared
 from acl_cts.conformance.memo import Memo
 from acl_cts.conformance.share import share, weight
-from acl_cts.conformance.trial import Tried, calls, tried
+from acl_cts.conformance.trial import Tried, tried
 from acl_cts.reports.results import RED
 from acl_cts.reports.score_result import DefectScore, Fate, MutantScore, Shown
 from acl_cts.specs.judgement import Finding, Strength, Verdict
 from acl_cts.specs.model import Spec
-from acl_cts.specs.program import steps
+from acl_cts.specs.program import Live, steps
 
 DEFECT_TIMEOUT = 2.0
 MUTANT_TIMEOUT = 0.5
@@ -40,8 +38,8 @@ FURTHER = 150
 LIGHT = 300
 """Statements up to which a case is short: most faults show in one of these, and a long one costs as much as fifty."""
 
-LEAK_CASES = 150
-"""Cases after each of which the sanitizer looks for lost memory."""
+WATCHED_CASES = 80
+"""Cases that a mutant which survived all others meets once more under the address sanitizer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +164,8 @@ class Measuring:
         plain = defect.flavour == "plain"
         library = self._build().build_defect(defect) if plain else build_core(defect.flavour, defect.defines)
         try:
-            if defect.kind is Kind.LEAK and defect.flavour == "asan":
-                shown, clause_seen = self._lost(library, defect), False
-            else:
-                with _open(library, defect.flavour, DEFECT_TIMEOUT) as session:
-                    shown, clause_seen = self._hunt(defect, session)
+            with _open(library, defect.flavour, DEFECT_TIMEOUT) as session:
+                shown, clause_seen = self._hunt(defect, session)
         except BackendError as error:
             shown, clause_seen = _unusable(error), False
         return DefectScore(
@@ -223,14 +218,18 @@ class Measuring:
         reviewed = self.equivalents.get(key_of(mutant))
         if reviewed is not None:
             return _fate(mutant, Fate.EQUIVALENT, evidence=f"reviewed: {reviewed.reason}")
-        return _fate(mutant, Fate.SURVIVED)
+        shown = self._kill(mutant, self._build().build_watched(mutant), "asan")
+        return _fate(mutant, Fate.KILLED if shown else Fate.SURVIVED, shown)
 
-    def _kill(self, mutant: Mutant, library: Path) -> Shown | None:
+    def _kill(self, mutant: Mutant, library: Path, flavour: str = "plain") -> Shown | None:
+        """How the mutant dies first. Under the address sanitizer, which sees lost memory, some cases must do."""
         exported = implemented(mutant.file)
         order = self._order(lambda case: not exported & case.functions)
+        if flavour == "asan":
+            order = in_turn([case for case in order if case.id not in self._long], exported)[:WATCHED_CASES]
         started, answered = time.monotonic(), 0
         try:
-            with _open(library, "plain", MUTANT_TIMEOUT) as session:
+            with _open(library, flavour, MUTANT_TIMEOUT if flavour == "plain" else DEFECT_TIMEOUT) as session:
                 for trial in tried(self.memo, session, order):
                     answered += trial.calls
                     if trial.accuses:
@@ -257,49 +256,24 @@ class Measuring:
         detector, name = task.detector, task.defect.id if task.defect else ""
         library = build_core(detector.flavour or "plain", task.defect.defines if task.defect else ())
         if detector.leak_check:
-            try:
-                return Proven(task.name, name, self._lost(library, task.defect) is not None)
-            except HarnessError as error:
-                return Proven(task.name, name, False, str(error))
+            with _open(library, detector.flavour) as session:
+                told = session.identity.details.get("lost memory", "not looked for")
+            return Proven(task.name, name, False, "" if told == "looked for" else told)
         chosen = [case for case in self.cases if case.group == detector.group]
         with _open(library, timeout=DEFECT_TIMEOUT) as session:
             return Proven(task.name, name, any(trial.accuses for trial in tried(self.memo, session, chosen)))
 
-    def _lost(self, library: Path, defect: Defect | None) -> Shown | None:
-        """Where the sanitizer finds lost memory first, among cases of every group that leave nothing behind and call
-        the defect's function. Raises HarnessError where it cannot look."""
-        place = Place("core", library, pinned=True, count_leaks=True)
-        options = Options(library=str(library), flavour="asan", call_timeout=DEFECT_TIMEOUT)
-        started = time.monotonic()
-        with NativeSession(place, self.spec.interface, options) as session:
-            if session.check_leaks():
-                raise HarnessError("memory counts as lost before anything was called")
-            answered = 0
-            fitting = [case for case in self.cases if _leaves_nothing(case, session)]
-            for case in in_turn(fitting, defect.function if defect else "")[:LEAK_CASES]:
-                answered += calls(session.run(case.program), steps(case.program))
-                if session.check_leaks():
-                    seconds = round(time.monotonic() - started, 3)
-                    return Shown(case.id, Verdict.LEAK.value, "", "LeakSanitizer: memory was lost", answered, seconds)
-        return None
 
-
-def in_turn(cases: Sequence[Case], function: str) -> list[Case]:
-    """Cases that call `function` ('' for any), those made for it before others, and a case of each group in turn."""
+def in_turn(cases: Sequence[Case], functions: frozenset[str]) -> list[Case]:
+    """Cases that count what lives, those first that call one of `functions`, and one of each group in turn."""
     turns: Counter[tuple[bool, str]] = Counter()
     ordered: list[tuple[bool, int, int, Case]] = []
     for case in cases:
-        if function and function not in case.functions:
-            continue
-        other = function not in case.id
-        turns[other, case.group] += 1
-        ordered.append((other, turns[other, case.group], len(ordered), case))
+        if any(isinstance(statement, Live) for statement in steps(case.program)):
+            other = not functions & case.functions
+            turns[other, case.group] += 1
+            ordered.append((other, turns[other, case.group], len(ordered), case))
     return [case for *_, case in sorted(ordered, key=lambda entry: entry[:3])]
-
-
-def _leaves_nothing(case: Case, session: Session) -> bool:
-    """Whether `case` can be executed and gives everything back; long ones are not worth the time here."""
-    return not (case.leaves or case.solo or declared(case, session.capabilities)) and weight(case) < LIGHT
 
 
 @cache

@@ -138,8 +138,10 @@ def _tasks(plan: ScorePlan, cases: Sequence[Case], libraries: Sequence[Library],
 
 def _detector_tasks(plan: ScorePlan) -> Iterator[Task]:
     for detector in DETECTORS:
-        proofs = detector.proofs(plan.defects) if detector.own_trials else ()
-        if proofs:
+        proofs = detector.proofs(plan.defects)
+        if proofs and detector.leak_check:
+            yield DetectorTask(detector.name, detector, None)
+        elif proofs and detector.own_trials:
             yield from (DetectorTask(detector.name, detector, defect) for defect in (None, *proofs))
 
 
@@ -177,6 +179,8 @@ def _detectors(plan: ScorePlan, cases: Sequence[Case], finds: _Finds) -> Iterato
     for detector in DETECTORS:
         if detector.flavour == "tsan" and not threaded(cases):
             yield unchecked(detector, "no case that is executed has threads")
+        elif trouble := next((each.trouble for each in finds.proven if each.detector == detector.name), ""):
+            yield unchecked(detector, trouble)
         elif detector.own_trials:
             yield _own(detector, [each for each in finds.proven if each.detector == detector.name])
         else:
@@ -185,9 +189,6 @@ def _detectors(plan: ScorePlan, cases: Sequence[Case], finds: _Finds) -> Iterato
 
 def _own(detector: Detector, proven: Sequence[Proven]) -> DetectorScore:
     """The score of a detector from trials of its own. One that sees what is not there proves nothing."""
-    trouble = next((each.trouble for each in proven if each.trouble), "")
-    if trouble:
-        return unchecked(detector, trouble)
     planted = [each for each in proven if each.defect]
     blind = any(each.seen for each in proven if not each.defect)
     found = () if blind else tuple(each.defect for each in planted if each.seen)
