@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    := out
 
-.PHONY: qualify test lint type spec unit clean
+.PHONY: qualify test lint type spec unit score clean
 
 qualify: $(VENV)/.installed
 	$(BIN)/acl-cts run --backend core --backend simulator --out $(OUT)
@@ -26,6 +26,9 @@ spec: $(VENV)/.installed
 
 unit: $(VENV)/.installed-dev
 	$(BIN)/pytest tests -n 2
+
+score: $(VENV)/.installed
+	$(BIN)/acl-cts score --out $(OUT)/score
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -26,6 +26,7 @@ COMMANDS = {
     "report": ("acl_cts.commands.report", "report", "Make HTML, Markdown, JUnit and text from results."),
     "limits": ("acl_cts.commands.limits", "limits", "Search the real edge of every documented limit."),
     "spec": ("acl_cts.commands.spec", "spec", "Read the tables: clauses, coverage, defects of the documents."),
+    "score": ("acl_cts.commands.score", "score", "Measure the suite with planted defects, variants and mutants."),
     "executor": ("acl_cts.commands.executor", "executor", "Build an executor for another machine, or look at one."),
     "backends": ("acl_cts.commands.backends", "backends_command", "What can be judged here, and why not."),
 }

@@ -68,6 +68,7 @@ def falsify_record(spec: Spec, program: Program, trace: Trace, place: int) -> It
         case LiveRecord() as record:
             yield forger.made("one object more", replace(record, objects=record.objects + 1))
             yield forger.made("one byte more", replace(record, bytes=record.bytes + 1))
+            yield forger.made("memory lost", replace(record, lost=not record.lost))
 
 
 def _endings(program: Program, trace: Trace) -> Iterator[Falsified]:

@@ -13,6 +13,7 @@ from acl_cts.conformance.longer import cycle_drafts, fault_drafts, robustness_dr
 from acl_cts.conformance.matrix import (
     crowd_drafts,
     isolation_drafts,
+    large_crowd_drafts,
     null_drafts,
     pair_drafts,
     related_drafts,
@@ -56,6 +57,7 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from isolation_drafts(spec)
     yield from related_drafts(spec)
     yield from crowd_drafts(spec)
+    yield from large_crowd_drafts(spec)
     yield from sweep_drafts(spec)
     yield from cycle_drafts(spec)
     yield from fault_drafts(spec)

@@ -27,6 +27,9 @@ from acl_cts.specs.trace import Capability
 CYCLES = 1200
 """Times that a state is built and given back; more than any floor of resources."""
 
+MANY_CYCLES = 66_000
+"""Times that the first state of a kind is built and given back: more than 16 bits count."""
+
 FAULTS = 6
 """Inner allocations of one call that are made to fail, one after the other."""
 
@@ -44,6 +47,9 @@ def cycle_drafts(spec: Spec) -> Iterator[Draft]:
             body = (*cycle, Live(), Repeat(CYCLES, "n", cycle), Live())
             function = _maker(spec, kind)
             yield Draft(family, "cycle", function, f"{kind}-{name}", body, balance=False)
+            if name == next(iter(described.states)):
+                many = (*cycle, Live(), Repeat(MANY_CYCLES, "n", cycle), Live())
+                yield Draft(family, "cycle", function, f"{kind}-{name}/{MANY_CYCLES}", many, balance=False)
             yield from _refused(spec, kind, name)
             yield from _repeated(spec, kind, name)
 

@@ -33,6 +33,9 @@ RELATED = 4
 CROWD = 40
 """Handles in each half of a crowd: more than the places of a small table."""
 
+LARGE_CROWD = 300
+"""Handles in a crowd of equals: more than 8 bits count, and fewer than any floor of resources, with all they need."""
+
 
 def users(spec: Spec, kind: str) -> list[tuple[Function, str]]:
     """Functions and parameters that take a handle of `kind`."""
@@ -167,6 +170,16 @@ def crowd_drafts(spec: Spec) -> Iterator[Draft]:
             for function, param in users(spec, kind):
                 if not any(p.out or p.kind is Kind.ROOM for p in function.signature.params):
                     yield from _numbered(spec, function, param, kind, name)
+
+
+def large_crowd_drafts(spec: Spec) -> Iterator[Draft]:
+    """So many handles at the same time that 8 bits cannot count them, each asked when all are there."""
+    for kind, described in spec.kinds.items():
+        for name in described.pairs:
+            setup = state(spec, kind, name)
+            if not any(isinstance(s, Repeat) for s in setup):
+                body = tuple(_each(s, LARGE_CROWD) for s in (*setup, *probe(spec, kind)))
+                yield Draft(described.family, "crowd", _maker(spec, kind), f"{kind}-{name}/{LARGE_CROWD}", body)
 
 
 def _numbered(spec: Spec, function: Function, param: str, kind: str, name: str) -> Iterator[Draft]:

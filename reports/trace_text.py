@@ -64,8 +64,8 @@ def record_text(record: Record, pointers: tuple[Pointer, ...]) -> str:
             return "written" if data is None and crc is None else f"read {_content(data, crc)}"
         case InvokeRecord(error=error, ret=ret, hits=hits):
             return f"not called ({error})" if error else f"returned {_value(ret, pointers)}{_hits(hits, pointers)}"
-        case LiveRecord(objects=objects, bytes=held):
-            return f"{objects} objects live, {held} bytes"
+        case LiveRecord(objects=objects, bytes=held, lost=lost):
+            return f"{objects} objects live, {held} bytes{', memory was lost' if lost else ''}"
         case SameRecord(count=count):
             return f"the same answers {count} times more"
 

@@ -526,11 +526,13 @@ class _Judge:
         clause = self._balance_clause(since)
         if clause is None:
             return
-        if (record.objects, record.bytes) == (before[0].objects, before[0].bytes):
+        if _counted(record) == _counted(before[0]) and record.lost <= before[0].lost:
             self.ledger.held.add(clause.id)
             return
         observed = (
-            f"{record.objects} objects and {record.bytes} bytes live where {before[0].objects} and "
+            "memory was lost: nothing points at it any more, and it was not given back"
+            if record.lost > before[0].lost
+            else f"{record.objects} objects and {record.bytes} bytes live where {before[0].objects} and "
             f"{before[0].bytes} were before, with the same buffers and descriptions alive"
         )
         if self.ledger.leak:
@@ -546,7 +548,7 @@ class _Judge:
         before = self.lives.get(certain)
         if before is None:
             return None
-        if (record.objects, record.bytes) == (before[0].objects, before[0].bytes):
+        if _counted(record) == _counted(before[0]):
             for item in [each for each in self.machine.objects if each.alive is UNKNOWN]:
                 self.machine.end(item, False)
             self.settles = True
@@ -683,6 +685,10 @@ def inconsistent(spec: Spec, observations: Iterable[Observation]) -> list[Findin
 
 
 # ----------------------------------------------------------------------------------------------------- plain helpers
+
+
+def _counted(record: LiveRecord) -> tuple[int, int]:
+    return record.objects, record.bytes
 
 
 def _moved(record: Any, loops: tuple[int, ...]) -> Any:

@@ -133,12 +133,14 @@ class InvokeRecord:
 
 @dataclass(frozen=True, slots=True)
 class LiveRecord:
-    """Live objects and bytes as the backend counts them."""
+    """Live objects and bytes as the backend counts them. `lost`: a leak checker, where there is one, finds memory that
+    nothing points at any more."""
 
     step: int
     loops: tuple[int, ...]
     objects: int
     bytes: int
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def _record(record: Record) -> Json:
                 result["ret"] = _output(ret)
             result |= _given("hits", [_hit(hit) for hit in record.hits])
         case LiveRecord():
-            result = {"live": [record.objects, record.bytes]}
+            result = {"live": [record.objects, record.bytes], **_given("lost", int(record.lost))}
         case SameRecord(count=count):
             result = {"same": count}
     return {"step": record.step, **_given("loops", list(record.loops)), **result}
@@ -329,7 +329,7 @@ class _Records:
 
     def live(self, top: _Object, step: int, loops: tuple[int, ...]) -> LiveRecord:
         objects, held = top.get("live").items(2)
-        return LiveRecord(step, loops, objects.signed(), held.signed())
+        return LiveRecord(step, loops, objects.signed(), held.signed(), top.optional("lost", _Node.whole) == 1)
 
     def same(self, top: _Object, step: int, loops: tuple[int, ...]) -> SameRecord:
         return SameRecord(step, loops, top.get("same").whole())

@@ -1,23 +1,21 @@
 """No false alarm: what conforms is never accused, however it answers where the documents leave a point open.
 
-Every profile of the simulator and builds of the C core with other answers. `default`, `opposite`, the two profiles that
-something is special about and two builds of the core meet all cases. Each of the other profiles meets a quarter of
-them, each mixed build an eighth, by the digest in the case's id; together either kind meets them all.
+Every profile of the simulator and every variant of the C core. `default`, `opposite`, the two profiles that something
+is special about and the first two variants meet all cases. Each of the other profiles meets a quarter of them, each
+mixed variant its share, by the digest in the case's id; together either kind meets them all.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import combinations
-from pathlib import Path
 
 import pytest
 from target_run import run_session
 
 from acl_cts.backends.backend import Options, Session
-from acl_cts.backends.core_backend import FOLDER, CoreBackend
+from acl_cts.backends.core_backend import CoreBackend
+from acl_cts.backends.core_variants import variants
 from acl_cts.backends.registry import open_backend
 from acl_cts.backends.simulator.profile import PROFILES
 from acl_cts.conformance.case import Case
@@ -38,10 +36,8 @@ WHOLE = ("default", "opposite", TIGHT, STALE)
 
 PART = tuple(name for name in PROFILES if name not in WHOLE)
 PARTS = 4
-ROWS = 8
-"""Mixed builds of the core; with the two pure ones, any two of its switches take all four combinations."""
-
-SWITCHES = tuple(re.findall(r"^#ifndef (CORE_ANSWER_\w+)$", (FOLDER / "src" / "answers.h").read_text(), re.M))
+MIXED = len(variants()) - 2
+"""Variants of the core besides its default answers and all the other ones."""
 
 
 @cache
@@ -54,12 +50,6 @@ def tables() -> tuple[Spec, tuple[Case, ...]]:
 def part(number: int, parts: int = PARTS) -> tuple[Case, ...]:
     """The cases of one part out of `parts`."""
     return tuple(case for case in tables()[1] if int(case.id[-8:], 16) % parts == number % parts)
-
-
-def mixed(row: int) -> tuple[str, ...]:
-    """Definitions that turn half of the core's switches: for each switch its own choice of half the rows."""
-    choices = combinations(range(ROWS), ROWS // 2)
-    return tuple(f"{switch}=1" for switch, rows in zip(SWITCHES, choices, strict=False) if row in rows)
 
 
 def judged(session: Session, cases: Sequence[Case], *, whole: bool) -> Results:
@@ -107,26 +97,14 @@ def test_the_parts_together_are_all_cases() -> None:
     assert {case.id for k in range(PARTS) for case in part(k)} == {case.id for case in tables()[1]}
 
 
-@pytest.mark.parametrize("defines", [(), ("ACL_CTS_CORE_ALTERNATIVE",)], ids=["default", "alternative"])
-def test_no_case_accuses_the_core(defines: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("name", "defines"), variants()[:2])
+def test_no_case_accuses_the_core(name: str, defines: tuple[str, ...]) -> None:
     results = judged(CoreBackend(defines).open(Options()), tables()[1], whole=True)
     assert (noted(results.runs[0]), other_verdicts(results.runs[0]), results.code) == (set(), set(), 0)
 
 
-@pytest.mark.parametrize("row", range(ROWS))
-def test_no_case_of_a_part_accuses_a_mixed_core(row: int) -> None:
-    results = judged(CoreBackend(mixed(row)).open(Options()), part(row, ROWS), whole=False)
+@pytest.mark.parametrize("row", range(MIXED))
+def test_no_case_of_a_part_accuses_a_mixed_variant(row: int) -> None:
+    defines = variants()[2 + row][1]
+    results = judged(CoreBackend(defines).open(Options()), part(row, MIXED), whole=False)
     assert (noted(results.runs[0]), other_verdicts(results.runs[0]), results.code) == (set(), set(), 0)
-
-
-def test_every_two_switches_of_the_core_are_told_apart() -> None:
-    rows = [{define.partition("=")[0] for define in mixed(row)} for row in range(ROWS)]
-    assert len(SWITCHES) > 30
-    for one, other in combinations(SWITCHES, 2):
-        assert any(one in row and other not in row for row in rows), (one, other)
-        assert any(other in row and one not in row for row in rows), (one, other)
-
-
-def test_every_switch_of_the_header_is_known() -> None:
-    text = Path(FOLDER, "src", "answers.h").read_text(encoding="utf-8")
-    assert len(SWITCHES) == len(set(SWITCHES)) == text.count("#ifndef CORE_ANSWER_")

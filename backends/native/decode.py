@@ -230,7 +230,7 @@ class _State:
         if code == Code.INVOKE:
             return self.invoke(step, loops, self.decoder.callbacks[head >> 16 & 0xFFFF])
         if code == Code.LIVE:
-            return LiveRecord(step, loops, self.word(), self.word())
+            return LiveRecord(step, loops, self.word(), self.word(), bool(head >> 16 & 0xFFFF))
         if code == Code.SAME:
             return SameRecord(step, loops, self.word())
         raise KeyError(f"record code {code}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -73,6 +73,7 @@ class NativeSession:
         try:
             self._greeting = self._start().greeting
             self._check(self._greeting, options)
+            self._try_leak_check()
             self._sha256 = file_digest(place.library)
             self._build_id = build_id(place.library)
         except StartFailed as error:
@@ -81,6 +82,12 @@ class NativeSession:
             self.close()
             raise
         self._capabilities = capabilities(self._greeting)
+
+    def _try_leak_check(self) -> None:
+        """Do without leak checks where the worker dies over one, as where processes may not look into each other."""
+        if self._setup.count_leaks and self._live().check_leaks() is None:
+            self._dispose(self._live())
+            self._setup = replace(self._setup, count_leaks=False)
 
     def _check(self, greeting: Greeting, options: Options) -> None:
         name, library = self._place.backend, self._place.library
@@ -100,6 +107,8 @@ class NativeSession:
     def identity(self) -> Identity:
         """Who answers here."""
         details = {"flavour": self._greeting.flavour, "data access": self._access_name()}
+        if self._place.count_leaks:
+            details["lost memory"] = "looked for" if self._setup.count_leaks else "not checked: not allowed here"
         if self._greeting.version:
             details["version"] = self._greeting.version
         if self._greeting.soc:

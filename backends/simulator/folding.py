@@ -13,7 +13,7 @@ _ANSWER: dict[type, Callable[[Any], Any]] = {
     SkipRecord: attrgetter("reason"),
     TouchRecord: attrgetter("error", "data", "crc"),
     InvokeRecord: attrgetter("error", "ret", "hits"),
-    LiveRecord: attrgetter("objects", "bytes"),
+    LiveRecord: attrgetter("objects", "bytes", "lost"),
     SameRecord: attrgetter("count"),
 }
 """What a record says beside where it stands."""

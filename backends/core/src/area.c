@@ -4,8 +4,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "answers.h"
+#include "defects.h"
 #include "instrument.h"
 
 enum { LARGEST_ON_HEAP = 1 << 20, FRESH_DATA_FILL = 0x3C };
@@ -21,6 +23,12 @@ static bool is_on_heap(size_t size)
 
 static size_t memory_of(size_t size)
 {
+    if (DEFECT(alloc_rounding_wraps)) {
+        return (((size + 63) & ~(size_t)63) | 1) + padding;
+    }
+    if (DEFECT(area_one_byte_short) && size > 1) {
+        return size - 1 + padding;
+    }
     return (size > 0 ? size : 1) + padding;
 }
 
@@ -30,6 +38,9 @@ static unsigned char *take_memory(size_t size)
     if (start == NULL) {
         return NULL;
     }
+    if (DEFECT(large_area_without_its_last_page) && !is_on_heap(size)) {
+        (void)mprotect(start + ((size - 1) & ~(size_t)4095), 1, PROT_NONE);
+    }
     if (CORE_ANSWER_FRESH_DATA && is_on_heap(size)) {
         memset(start, FRESH_DATA_FILL, memory_of(size));
     }
@@ -38,11 +49,26 @@ static unsigned char *take_memory(size_t size)
 
 static void give_memory(unsigned char *bytes, size_t size)
 {
+    if ((DEFECT(free_loses_memory) || DEFECT(areas_of_a_size_overlap)) && is_on_heap(size)) {
+        return;
+    }
     if (is_on_heap(size)) {
         free(bytes - padding);
     } else {
         inner_unmap(bytes - padding, memory_of(size));
     }
+}
+
+/* Puts a second area of the same size into the memory of the first. */
+static void defect_share_memory(struct area *area)
+{
+    static struct area defect_first;
+    if (defect_first.size != area->size) {
+        defect_first = *area;
+        return;
+    }
+    free(area->bytes - padding);
+    area->bytes = defect_first.bytes;
 }
 
 struct area *area_create(size_t size)
@@ -53,10 +79,15 @@ struct area *area_create(size_t size)
     }
     area->bytes = take_memory(size);
     if (area->bytes == NULL) {
-        free(area);
+        if (!DEFECT(failed_alloc_loses_memory)) {
+            free(area);
+        }
         return NULL;
     }
     area->size = size;
+    if (DEFECT(areas_of_a_size_overlap) && is_on_heap(size)) {
+        defect_share_memory(area);
+    }
     area->length = 0;
     area->references = 1;
     live_add(sizeof(*area) + size);
@@ -65,12 +96,27 @@ struct area *area_create(size_t size)
 
 void area_share(struct area *area)
 {
-    area->references++;
+    if (DEFECT(copy_takes_no_reference)) {
+        return;
+    }
+    area->references += DEFECT(copy_takes_two_references) ? 2 : 1;
+    if (DEFECT(references_8_bit)) {
+        area->references = (uint8_t)area->references;
+    }
+    if (DEFECT(references_16_bit)) {
+        area->references = (uint16_t)area->references;
+    }
+    if (DEFECT(references_stop_at_255) && area->references > 255) {
+        area->references = 255;
+    }
 }
 
 void area_drop(struct area *area)
 {
-    if (--area->references > 0) {
+    if (--area->references > 0 && !DEFECT(every_free_drops_the_area)) {
+        return;
+    }
+    if (DEFECT(free_keeps_the_area)) {
         return;
     }
     live_drop(sizeof(*area) + area->size);

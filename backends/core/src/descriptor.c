@@ -2,8 +2,11 @@
 #include "descriptor.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "answers.h"
+#include "defects.h"
 #include "lock.h"
 #include "refusal.h"
 #include "registration.h"
@@ -27,7 +30,32 @@ static aclrtAllocatorDesc create_desc(void)
         (void)refuse_memory();
         return NULL;
     }
-    desc->hooks = (struct hooks){0};
+    if (DEFECT(create_wears_out)) {
+        static uint16_t defect_made;
+        if (++defect_made == 0) {
+            pool_give(&descriptors, desc);
+            return NULL;
+        }
+    }
+    if (DEFECT(create_gives_the_last_again)) {
+        static struct descriptor *defect_last;
+        static bool defect_again;
+        defect_again = !defect_again && defect_last != NULL && defect_last->slot.live;
+        if (defect_again) {
+            pool_give(&descriptors, desc);
+            return defect_last;
+        }
+        defect_last = desc;
+    }
+    if (!DEFECT(recycled_descriptor_keeps_its_slots)) {
+        desc->hooks = (struct hooks){0};
+    }
+    if (DEFECT(fresh_advise_uninitialised)) {
+        memset(&desc->hooks.advise, 0xA5, sizeof(desc->hooks.advise));
+    }
+    if (DEFECT(fresh_slots_uninitialised)) {
+        memset(&desc->hooks, 0xA5, sizeof(desc->hooks));
+    }
     return desc;
 }
 
@@ -41,7 +69,13 @@ static aclError destroy_desc(aclrtAllocatorDesc handle)
     if (desc == NULL) {
         return refuse_parameter("allocatorDesc is not a live descriptor");
     }
+    if (DEFECT(destroy_calls_the_free_function) && desc->hooks.free != NULL) {
+        desc->hooks.free(desc->hooks.object, NULL);
+    }
     registrations_orphan(desc);
+    if (DEFECT(destroy_keeps_the_descriptor)) {
+        return ACL_SUCCESS;
+    }
     pool_give(&descriptors, desc);
     return ACL_SUCCESS;
 }
@@ -55,6 +89,9 @@ static bool accepts_null(unsigned hook)
 static struct descriptor *open_hook(aclrtAllocatorDesc handle, unsigned hook, bool is_null)
 {
     struct descriptor *desc = descriptor_find(handle);
+    if (desc == NULL && handle == NULL && DEFECT(null_descriptor_crashes)) {
+        __builtin_trap();
+    }
     if (desc == NULL) {
         (void)refuse_parameter("allocatorDesc is not a live descriptor");
         return NULL;
@@ -66,6 +103,9 @@ static struct descriptor *open_hook(aclrtAllocatorDesc handle, unsigned hook, bo
     if ((desc->hooks.filled & hook) != 0 && CORE_ANSWER_SET_AGAIN) {
         (void)refuse_parameter("this slot was set before");
         return NULL;
+    }
+    if (DEFECT(free_counts_as_get_addr) && hook == HOOK_FREE) {
+        desc->hooks.filled |= HOOK_GET_ADDR;
     }
     desc->hooks.written |= hook;
     desc->hooks.filled &= ~hook;
@@ -81,6 +121,9 @@ static aclError set_object(aclrtAllocatorDesc handle, aclrtAllocator object)
     if (desc == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
+    if (DEFECT(object_32_bit)) {
+        object = (aclrtAllocator)(uintptr_t)(uint32_t)(uintptr_t)object;
+    }
     desc->hooks.object = object;
     registrations_follow(desc);
     return ACL_SUCCESS;
@@ -91,6 +134,9 @@ static aclError set_alloc(aclrtAllocatorDesc handle, aclrtAllocatorAllocFunc fun
     struct descriptor *desc = open_hook(handle, HOOK_ALLOC, func == NULL);
     if (desc == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
+    }
+    if (DEFECT(second_alloc_is_ignored) && desc->hooks.alloc != NULL) {
+        return ACL_SUCCESS;
     }
     desc->hooks.alloc = func;
     registrations_follow(desc);
@@ -113,6 +159,9 @@ static aclError set_advise(aclrtAllocatorDesc handle, aclrtAllocatorAllocAdviseF
     struct descriptor *desc = open_hook(handle, HOOK_ADVISE, func == NULL);
     if (desc == NULL) {
         return ACL_ERROR_RT_PARAM_INVALID;
+    }
+    if (DEFECT(set_advise_clears_get_addr)) {
+        desc->hooks.get_addr = NULL;
     }
     desc->hooks.advise = func;
     registrations_follow(desc);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "defects.h"
 #include "instrument.h"
 
 static struct slot *slot_at(const struct pool *pool, const struct slab *slab, size_t index)
@@ -63,7 +64,7 @@ void *pool_find(const struct pool *pool, const void *handle)
         uintptr_t distance = (uintptr_t)handle - (uintptr_t)slab->start;
         if (distance < slab->slots * pool->slot_size) {
             struct slot *slot = slot_at(pool, slab, distance / pool->slot_size);
-            return distance % pool->slot_size == 0 && slot->live ? slot : NULL;
+            return distance % pool->slot_size == 0 && (slot->live || DEFECT(freed_handles_live_on)) ? slot : NULL;
         }
     }
     return NULL;
