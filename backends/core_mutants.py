@@ -2,7 +2,7 @@
 
 Only the code of the two families is changed: not the switches of open points, the planted defects, the instruments, the
 messages, the lock (which needs threads to be noticed), the streams (a library without any is judged without them) or
-the lifecycle, of which the tables say nothing.
+the lifecycle, of which the tables say nothing (what is given back at its end, in functions called `_trim`, included).
 """
 
 from __future__ import annotations
@@ -179,12 +179,14 @@ def _head(found: tuple[Token, ...], place: int) -> str:
 
 
 def _barred(found: tuple[Token, ...], source: str) -> list[tuple[int, int]]:
-    """Stretches that are not changed: planted defects, the lock and the instruments."""
+    """Stretches that are not changed: planted defects, the lock, the instruments, what is given back at the end."""
     stretches = []
     for place, token in enumerate(found):
         if token.text in ("DEFECT", "DEFECTIVE"):
             stretches.append(_planted(found, place, source))
-        elif token.text.startswith("defect_") and _function(found, found[place].start) == "":
+        elif token.text.startswith("defect_") or token.text.endswith("_trim"):
+            if _function(found, token.start):
+                continue
             stretches.append(_whole_function(found, place))
         elif token.text in UNTOUCHED and found[place + 1].text == "(":
             stretches.append((token.start, found[closing(found, place + 1)].end))

@@ -38,7 +38,7 @@ FURTHER = 150
 LIGHT = 300
 """Statements up to which a case is short: most faults show in one of these, and a long one costs as much as fifty."""
 
-WATCHED_CASES = 80
+WATCHED_CASES = 400
 """Cases that a mutant which survived all others meets once more under the address sanitizer."""
 
 

@@ -17,10 +17,10 @@ SEED = 2013
 PROCESSORS = 2
 """Processors that the costs below are shared by, whatever machine this is: a sample must not depend on it."""
 
-CLEAN_COST = 14.0
-DEFECT_COST = {"plain": 3.0, "asan": 9.0, "tsan": 12.0}
-VARIANT_COST = 7.0
-MUTANT_COST = 0.8
+CLEAN_COST = 30.0
+DEFECT_COST = {"plain": 1.5, "asan": 6.0, "tsan": 8.0}
+VARIANT_COST = 10.0
+MUTANT_COST = 2.0
 """Seconds of one processor, from measurements, builds included."""
 
 SHARES = {"defects": 0.5, "variants": 0.25, "mutants": 0.25}
