@@ -26,7 +26,7 @@ from acl_cts.reports.case_data import case_data
 from acl_cts.reports.clause_matrix import ClauseRow, clause_matrix
 from acl_cts.reports.limit_table import LimitRow, limit_table, units
 from acl_cts.reports.open_points import open_points
-from acl_cts.reports.results import BackendRun, Results, Support
+from acl_cts.reports.results import BackendRun, Results
 from acl_cts.reports.roots import Root, roots
 from acl_cts.reports.wording import READINGS, SCRIPTED, UNITS, WORDS
 from acl_cts.specs.judgement import Verdict
@@ -98,7 +98,6 @@ class HtmlReport:
     def _run(self, run: BackendRun) -> dict[str, Any]:
         found = roots(run, self.results.fail_on)
         budget = REPRODUCERS // max(1, len(self.results.runs))
-        lacking = [entry for entry in run.support if entry.state is not Support.SUPPORTED and not entry.auxiliary]
         return {
             "run": run,
             "bars": tuple(bars(run)),
@@ -109,7 +108,7 @@ class HtmlReport:
             "links": {root.cases[0].id: self._link(root.cases[0].files) for root in found[:TOLD]},
             "advice": advice(run),
             "unjudged": unjudged(run),
-            "lacking": lacking,
+            "lacking": run.lacking,
             "strengths": run.by_strength,
         }
 
