@@ -48,7 +48,7 @@ def short(value: Any) -> str:
 
 
 def _argument(value: Value, counters: Mapping[str, int]) -> str:
-    if isinstance(value, Int) and value.loop in counters:
+    if isinstance(value, Int) and value.loop is not None and value.loop in counters:
         return format_value(replace(value, value=value.value + counters[value.loop], loop=None))
     if isinstance(value, Literal) and value.length > GIVEN:
         return f'bytes("{value.data[:GIVEN].hex()}…" {value.length} bytes)'
