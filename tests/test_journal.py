@@ -406,7 +406,7 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(tmp_path: Path) -> None:
 
 
 def test_reports_that_cannot_be_written_are_made_from_the_journal_later(tmp_path: Path) -> None:
-    limit = 150_000  # bytes that one file may have: enough for the journal of a few cases, not for results.json
+    limit = 100_000  # bytes that one file may have: enough for the journal of a few cases, not for results.json
 
     def narrow() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
