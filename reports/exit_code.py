@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 
-from acl_cts.reports.limit_result import BROKEN
+from acl_cts.reports.limit_result import BROKEN, LimitResult
 from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, Cause, FunctionSupport, Held, Results, Support
 from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Strength, Verdict
@@ -52,6 +52,12 @@ def counts(case: CaseResult, fail_on: frozenset[Strength]) -> bool:
     return False
 
 
+def counts_limit(limit: LimitResult, fail_on: frozenset[Strength]) -> bool:
+    """Whether the probe `limit` is a discrepancy for somebody who fails on the strengths `fail_on`. A probe does not
+    tell the strength, so it only is for one who fails on all."""
+    return fail_on == DISCREPANCY and limit.verdict in BROKEN
+
+
 def holding(results: Results, fail_on: frozenset[Strength] = DISCREPANCY) -> tuple[Held, ...]:
     """Every exit code that holds for `results`, each with its reasons, in order of precedence."""
     found: list[Held] = [] if results.finished else [Held(ExitCode.INTERRUPTED, "interrupted; the results are partial")]
@@ -72,13 +78,11 @@ def _of_run(run: BackendRun, filtered: bool, fail_on: frozenset[Strength]) -> It
     accused = sum(counts(case, fail_on) for case in run.cases)
     if accused:
         yield ExitCode.DISCREPANCY, f"{counted(accused, 'case disagrees', 'cases disagree')} with the documents"
-    elif fail_on == DISCREPANCY:  # a probe does not tell the strength
-        moved = sum(limit.verdict in BROKEN for limit in run.limits)
-        if moved:
-            yield (
-                ExitCode.DISCREPANCY,
-                f"{counted(moved, 'limit probe disagrees', 'limit probes disagree')} with the documents",
-            )
+    elif moved := sum(counts_limit(limit, fail_on) for limit in run.limits):
+        yield (
+            ExitCode.DISCREPANCY,
+            f"{counted(moved, 'limit probe disagrees', 'limit probes disagree')} with the documents",
+        )
     yield from ((ExitCode.INCOMPLETE, reason) for reason in incomplete(run, filtered))
 
 
@@ -88,7 +92,7 @@ def incomplete(run: BackendRun, filtered: bool) -> Iterator[str]:
         number = sum(case.verdict is Verdict.NOT_RUN and case.cause is cause for case in run.cases)
         if number and not cause.expected and cause is not Cause.INTERRUPTED:
             yield f"{counted(number, 'case')} not run ({cause or 'no reason given'})"
-    selected = {function for case in run.cases for function in case.functions}
+    selected = run.asked
     succeeded = {function for case in run.cases for function in case.succeeded}
     for entry in run.support:
         if entry.function in selected and not entry.auxiliary:
@@ -105,7 +109,7 @@ def _of_function(entry: FunctionSupport, succeeded: set[str], filtered: bool) ->
         yield f"{entry.function}: no call that must succeed was judged and succeeded{why}"
 
 
-def _of_sizes(run: BackendRun, selected: set[str], filtered: bool) -> Iterator[str]:
+def _of_sizes(run: BackendRun, selected: frozenset[str], filtered: bool) -> Iterator[str]:
     """Without one large area, all that was judged above the floor may have been resources."""
     supported = {entry.function for entry in run.support if entry.state is Support.SUPPORTED}
     if SIZED not in supported or SIZED not in selected or run.granted > FLOOR:

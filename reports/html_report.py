@@ -21,12 +21,15 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
+from acl_cts.reports import chinese
 from acl_cts.reports.advice import advice, unjudged
 from acl_cts.reports.case_data import case_data
 from acl_cts.reports.clause_matrix import ClauseRow, clause_matrix
-from acl_cts.reports.limit_table import LimitRow, limit_table, units
+from acl_cts.reports.limit_cell import Fold, astray, limit_cell
+from acl_cts.reports.limit_result import LimitResult
+from acl_cts.reports.limit_table import LimitRow, folded, limit_table, readings, units
 from acl_cts.reports.open_points import open_points
-from acl_cts.reports.results import BackendRun, Results, Support
+from acl_cts.reports.results import BackendRun, Results
 from acl_cts.reports.roots import Root, roots
 from acl_cts.reports.wording import READINGS, SCRIPTED, UNITS, WORDS
 from acl_cts.specs.judgement import Verdict
@@ -98,7 +101,6 @@ class HtmlReport:
     def _run(self, run: BackendRun) -> dict[str, Any]:
         found = roots(run, self.results.fail_on)
         budget = REPRODUCERS // max(1, len(self.results.runs))
-        lacking = [entry for entry in run.support if entry.state is not Support.SUPPORTED and not entry.auxiliary]
         return {
             "run": run,
             "bars": tuple(bars(run)),
@@ -109,7 +111,8 @@ class HtmlReport:
             "links": {root.cases[0].id: self._link(root.cases[0].files) for root in found[:TOLD]},
             "advice": advice(run),
             "unjudged": unjudged(run),
-            "lacking": lacking,
+            "file": Path(str(run.identity.get("library", ""))).name,
+            "lacking": run.lacking,
             "strengths": run.by_strength,
         }
 
@@ -164,11 +167,33 @@ def documented(row: LimitRow) -> Markup:
     """What the documents say of a limit, in both languages."""
     if row.text is None or row.text.relative:
         return both(row.documented)
-    readings = row.text.readings
-    named = [f"（{READINGS.get(name, name)}）" if len(readings) > 1 else "" for name, _ in readings]
-    unit = UNITS.get(row.text.unit, row.text.unit)
-    chinese = [f"{value} {unit}{name}" for (_, value), name in zip(readings, named, strict=True)]
-    return both(row.documented, WORDS["or"][1].join(chinese) or WORDS["no-number"][1])
+    return both(row.documented, _in_chinese(row.text.readings, row.text.unit))
+
+
+def documented_here(result: LimitResult) -> Markup:
+    """What the documents say of a limit in the situation of one probe, in both languages."""
+    return both(readings(result.documented, result.unit), _in_chinese(result.documented, result.unit))
+
+
+def _in_chinese(values: tuple[tuple[str, int], ...], unit: str) -> str:
+    named = [f"（{READINGS.get(name, name)}）" if len(values) > 1 else "" for name, _ in values]
+    told = [f"{value} {UNITS.get(unit, unit)}{name}" for (_, value), name in zip(values, named, strict=True)]
+    return WORDS["or"][1].join(told) or WORDS["no-number"][1]
+
+
+def folded_both(fold: Fold) -> Markup:
+    """Probes that are all alike, in both languages."""
+    number = len(fold.probes)
+    lead = WORDS["probes-all" if fold.whole and number > 1 else "probes"][1]
+    return both(folded(fold), f"{number} {lead}{WORDS[f'limit-{fold.verdict}'][1]}")
+
+
+def sentence(text: str, kind: str) -> Markup:
+    """A sentence out of results, in both languages where it is one of ours: a `reason` or a `situation`."""
+    told = {"reason": chinese.reason, "situation": chinese.situation}[kind](text)
+    if not told:
+        return Markup('<span lang="en">{}</span>').format(_quoted(text))
+    return both(_quoted(text), _quoted(told))
 
 
 def _policy() -> str:
@@ -235,5 +260,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.globals.update(t=word, both=both, words=WORDS, groups=GROUPS, source=_source)
     environment.globals.update(quantity=quantity, documented=documented)
+    environment.globals.update(documented_here=documented_here, chinese=sentence, limit_cell=limit_cell)
+    environment.globals.update(folded=folded_both, astray=astray)
     environment.filters.update(anchor=_anchor, quoted=_quoted)
     return environment

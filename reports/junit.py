@@ -1,22 +1,28 @@
-"""JUnit XML: one test case for every case of a run, for the dashboards that read nothing else."""
+"""JUnit XML: a test case for every case and every limit probe, for the dashboards that read nothing else."""
 
 from __future__ import annotations
 
 import re
 from xml.etree import ElementTree
 
-from acl_cts.reports.exit_code import counts
+from acl_cts.reports.exit_code import counts, counts_limit
+from acl_cts.reports.limit_grid import cell, documented, where
+from acl_cts.reports.limit_result import LimitVerdict
 from acl_cts.reports.results import BackendRun, CaseResult, Results
 from acl_cts.specs.judgement import Strength, Verdict
 
 SKIPPED = frozenset({Verdict.NOT_SUPPORTED, Verdict.NOT_RUN, Verdict.INCONCLUSIVE})
+UNDECIDED = frozenset({LimitVerdict.INCONCLUSIVE, LimitVerdict.NOT_SUPPORTED, LimitVerdict.NOT_PROBED})
+"""Verdicts on limits that neither clear nor accuse."""
+
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even escaped."""
 
 
 def junit(results: Results) -> str:
-    """The XML document: a suite per backend, in the form that Jenkins and Surefire agree upon."""
+    """The XML document: a suite per backend and one for its limits, in the form that Jenkins and Surefire share."""
     suites = [_suite(run, results.started, results.fail_on) for run in results.runs]
+    suites += [_limits(run, results.started, results.fail_on) for run in results.runs if run.limits]
     root = ElementTree.Element("testsuites", name="acl-cts")
     for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
@@ -43,6 +49,34 @@ def _suite(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> Eleme
     suite.append(_properties(run))
     for case in run.cases:
         suite.append(_case(run.backend, case, counts(case, fail_on)))
+    return suite
+
+
+def _limits(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> ElementTree.Element:
+    """A test case for each probe of a limit: one may be accused that no case accuses."""
+    suite = ElementTree.Element(
+        "testsuite",
+        name=_clean(f"acl-cts.{run.backend}.limits"),
+        tests=str(len(run.limits)),
+        failures=str(sum(counts_limit(limit, fail_on) for limit in run.limits)),
+        errors="0",
+        skipped=str(sum(limit.verdict in UNDECIDED for limit in run.limits)),
+        time="0.000",
+        timestamp=started[:19],
+    )
+    for limit in run.limits:
+        element = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=_clean(f"{run.backend}.limits.{limit.limit}"),
+            name=_clean(where(limit)),
+            time="0.000",
+        )
+        kind = "failure" if counts_limit(limit, fail_on) else "skipped" if limit.verdict in UNDECIDED else ""
+        if kind:
+            told = f"{limit.verdict}: documented {documented(limit)}; here {cell(limit)}"
+            child = ElementTree.SubElement(element, kind, message=_clean(told), type=limit.verdict)
+            child.text = _clean(limit.detail)
     return suite
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from acl_cts.reports.advice import unjudged
 from acl_cts.reports.html_report import UNSHOWABLE
-from acl_cts.reports.limit_table import limit_table, measured
+from acl_cts.reports.limit_table import limit_table, told
 from acl_cts.reports.open_points import open_points
 from acl_cts.reports.results import BackendRun, Results
 from acl_cts.reports.roots import Root, roots
@@ -75,7 +75,7 @@ def _totals(results: Results) -> str:
 def _limits(results: Results) -> str:
     rows = []
     for row in limit_table(results):
-        cells = ["; ".join(map(measured, row.results[run.backend])) or "not probed" for run in results.runs]
+        cells = [told(row.results[run.backend]) for run in results.runs]
         rows.append([_code(row.limit), _prose(row.documented), *map(_prose, cells)])
     if not rows:
         return ""

@@ -148,6 +148,19 @@ class BackendRun:
         return {s.value: counted.get(s, 0) for s in Strength if s is not Strength.ADVISORY}
 
     @property
+    def asked(self) -> frozenset[str]:
+        """Functions that its cases ask for: in a run of a selection not all."""
+        return frozenset(function for case in self.cases for function in case.functions)
+
+    @property
+    def lacking(self) -> tuple[FunctionSupport, ...]:
+        """Functions that its cases ask for and that are not, or not certainly, supported; those that only help to judge
+        others left out."""
+        asked = self.asked
+        lacking = (entry for entry in self.support if entry.state is not Support.SUPPORTED and not entry.auxiliary)
+        return tuple(entry for entry in lacking if entry.function in asked)
+
+    @property
     def granted(self) -> int:
         """The largest data area granted, in bytes."""
         return max((case.granted for case in self.cases), default=0)

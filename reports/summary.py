@@ -18,8 +18,11 @@ from acl_cts.specs.judgement import Verdict
 DETAILED = 3
 """Failures of one backend that are told in full; with more, the summary would not fit a screen or two."""
 
+ROOTS = 8
+"""Root causes of one backend that are told at all, each with the command that shows it again."""
+
 LISTED = 8
-"""Further failures of one backend that get a line each."""
+"""Limits that get a line each."""
 
 PROGRAM_LINES = 5
 """Lines of a program that are shown."""
@@ -100,12 +103,11 @@ class Summary:
             yield f"  limit             and {len(doubtful) - LISTED} more: see results.json"
 
     def _support(self, run: BackendRun) -> Iterator[str]:
-        lacking = [entry for entry in run.support if entry.state is Support.NOT_SUPPORTED and not entry.auxiliary]
-        if not lacking:
-            return
+        lacking = [entry for entry in run.lacking if entry.state is Support.NOT_SUPPORTED]
+        asked = run.asked
         for family in dict.fromkeys(entry.family for entry in lacking):
             names = [entry.function for entry in lacking if entry.family == family]
-            whole = sum(entry.family == family and not entry.auxiliary for entry in run.support)
+            whole = sum(e.family == family and not e.auxiliary and e.function in asked for e in run.support)
             reserved = ", reserved by the documents" if any(e.reserved for e in lacking if e.family == family) else ""
             told = "all functions" if len(names) == whole else ", ".join(names)
             yield _cut(f"  not supported     {family} ({len(names)} of {whole}{reserved}): {told}")
@@ -120,10 +122,11 @@ class Summary:
         for number, root in enumerate(told, 1):
             yield from self._detail(number, root)
         rest = found[len(told) :]
-        for number, root in enumerate(rest[:LISTED], len(told) + 1):
-            yield _cut(f"{number}. {_title(root)}  e.g. {root.cases[0].id}")
-        if len(rest) > LISTED:
-            yield f"and {counted(len(rest) - LISTED, 'more root cause')}: see results.json"
+        for number, root in enumerate(rest[: ROOTS - len(told)], len(told) + 1):
+            yield _cut(f"{number}. {_title(root)}")
+            yield from _command(root)
+        if len(found) > ROOTS:
+            yield f"and {counted(len(found) - ROOTS, 'more root cause')}: see results.json"
 
     def _detail(self, number: int, root: Root) -> Iterator[str]:
         case, headline = root.cases[0], root.headline
@@ -147,7 +150,7 @@ class Summary:
         if case.files:
             yield f"   files      {Path(self.folder) / case.files}"
         if case.evidence:
-            yield f"   reproduce  {case.evidence.command}"
+            yield from _command(root)
 
 
 MEANING = {
@@ -167,6 +170,12 @@ def _title(root: Root) -> str:
     if root.headline is None:
         return f"{root.verdict}: {first_line(root.cases[0].reason)} ({many})"
     return f"{root.verdict}: {root.clause} ({root.headline.strength}), {root.function}, {many}"
+
+
+def _command(root: Root) -> Iterator[str]:
+    """The command that shows the first case of `root` again, or its id where nothing was kept of it."""
+    case = root.cases[0]
+    yield f"   reproduce  {case.evidence.command}" if case.evidence else f"   case       {case.id}"
 
 
 def _reasons(run: BackendRun) -> list[tuple[str, int]]:

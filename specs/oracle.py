@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from acl_cts.specs.answer_text import answer_text, call_text, short
 from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Judged, Outcome, UnsetError
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
@@ -40,6 +41,7 @@ from acl_cts.specs.trace import (
     End,
     InvokeRecord,
     LiveRecord,
+    Phase,
     Ptr,
     Record,
     SameRecord,
@@ -48,7 +50,7 @@ from acl_cts.specs.trace import (
     Trace,
     callback_result,
 )
-from acl_cts.specs.values import CELL, UNKNOWN, UNWRITTEN, Obj, equal, normalise
+from acl_cts.specs.values import CELL, UNKNOWN, Obj, equal, normalise
 
 EXPLICIT_REPEATS = 3
 """Identical iterations that are judged one by one before the rest is taken to be alike."""
@@ -231,7 +233,7 @@ class _Judge:
         if failed:
             self.ledger.held.add(clause.id)
         else:
-            self._violated(clause, record, [], self._answer(record))
+            self._violated(clause, record, [], self._answer(clause, record))
             raise _Stop
 
     def _failed(
@@ -245,7 +247,7 @@ class _Judge:
             else:
                 rule = judged.rules[0] if judged.rules else None
                 clause = rule.clause if rule else rules.function.clauses[-1]
-                self._violated(clause, record, objects, self._answer(record))
+                self._violated(clause, record, objects, self._answer(clause, record))
         elif judged.outcome is Outcome.OPEN:
             if not self.run_of.scarce(rules, frame):  # a lack of resources is no answer at an open point
                 self._open(record, judged, frame, "refused")
@@ -277,7 +279,8 @@ class _Judge:
     ) -> None:
         found = len(self.ledger.discrepancies)
         if judged.outcome is Outcome.ERROR:
-            self._violated(judged.rules[0].clause, record, objects, self._answer(record))
+            clause = judged.rules[0].clause
+            self._violated(clause, record, objects, self._answer(clause, record))
         elif judged.outcome is Outcome.OPEN:
             self._open(record, judged, frame, "accepted")
         else:
@@ -311,9 +314,7 @@ class _Judge:
     # ------------------------------------------------------------------------------------------ parts of a call
 
     def _open(self, record: CallRecord, judged: Judged, frame: Frame, answer: str) -> None:
-        key = (
-            record.function + "(" + ", ".join(f"{n}={_short(v)}" for n, v in frame.args.items() if v is not CELL) + ")"
-        )
+        key = record.function + "(" + ", ".join(f"{n}={short(v)}" for n, v in frame.args.items() if v is not CELL) + ")"
         for rule in judged.rules[:1]:
             self.ledger.held.add(rule.clause.id)
             self._observe(rule.clause, answer, record.step, key)
@@ -333,7 +334,7 @@ class _Judge:
         if any(low <= code <= high for low, high in ranges):
             self.ledger.held.add(clause.id)
         else:
-            self._note(clause, record, self._answer(record), f"a code for: {judged.rules[0].clause.text_en}")
+            self._note(clause, record, self._answer(clause, record), f"a code for: {judged.rules[0].clause.text_en}")
 
     def _posts(self, record: CallRecord, rules: FunctionRules, frame: Frame, objects: list[Obj], outcome: str) -> None:
         for rule in rules.after[outcome]:
@@ -371,7 +372,7 @@ class _Judge:
         """A postcondition is false: put it down to a refused call that should have kept this state, if there was
         one."""
         clause = rule.clause
-        observed = self._answer(record)
+        observed = self._answer(clause, record)
         if clause.strength is Strength.ADVISORY:
             self._note(clause, record, observed)
             return
@@ -435,11 +436,13 @@ class _Judge:
             if root:
                 self._taint(root, objects)
 
-    def _answer(self, record: CallRecord) -> str:
-        """The answer of a call in one plain sentence."""
-        parts = [f"{n} = {_short(normalise(v, self.trace.pointers))}" for n, v in record.outs]
-        returned = _short(normalise(record.ret, self.trace.pointers))
-        return f"{record.function} returned {returned}" + (", " + ", ".join(parts) if parts else "")
+    def _answer(self, clause: Clause, record: CallRecord) -> str:
+        """The answer of a call in one plain line. Notes are counted by it, so theirs leaves the arguments out."""
+        statement = self.run_of.statements[record.step]
+        called = record.function
+        if isinstance(statement, Call) and clause.strength is not Strength.ADVISORY:
+            called = call_text(statement, self.run_of.counters(record.step, record.loops))
+        return answer_text(called, record, self.trace.pointers)
 
     # ---------------------------------------------------------------------------------------------- other records
 
@@ -506,8 +509,8 @@ class _Judge:
         if right:
             self.ledger.held.add(clause.id)
         else:
-            reached = "; ".join(f"{c} {n} with {', '.join(map(_short, a))}" for c, n, a in hits) or "no callback"
-            self._violated(clause, record, [], f"{name} reached {reached}, returned {_short(ret)}")
+            reached = "; ".join(f"{c} {n} with {', '.join(map(short, a))}" for c, n, a in hits) or "no callback"
+            self._violated(clause, record, [], f"{name} reached {reached}, returned {short(ret)}")
 
     def _call_back(self, ctype: str, number: int, args: list[Any]) -> int:
         place = self.spec.interface.callbacks[ctype].measure
@@ -587,6 +590,8 @@ class _Judge:
             return
         what = {End.CRASH: "crashed", End.EXIT: "ended the process", End.TIMEOUT: "did not return"}[ending.kind]
         where = ending.function or (ending.phase.value if ending.phase else "the program")
+        if isinstance(statement, Call) and ending.phase is Phase.CALL and ending.function == statement.function:
+            where = call_text(statement, self.run_of.counters(ending.step or 0, ending.loops))
         objects = self._involved(statement, ending.loops)
         root = next((item.taint for item in self._with_regions(objects) if item.taint), "")
         self.ledger.discrepancies.append(
@@ -728,19 +733,3 @@ def _compare_read(known: bytes | None, record: TouchRecord) -> tuple[bool | None
         return False, f"byte {at} reads 0x{record.data[at]:02x}, 0x{known[at]:02x} was written"
     expected = zlib.crc32(known)
     return record.crc == expected, f"CRC-32 of the content is {record.crc or 0:08x}, of what was written {expected:08x}"
-
-
-def _short(value: Any) -> str:
-    """A value for people, one line and not long."""
-    if value is None:
-        return "NULL"
-    if value is UNWRITTEN:
-        return "(not written)"
-    if isinstance(value, bytes | tuple):
-        text = "".join("??" if b is None else f"{b:02x}" for b in value[:24])
-        return f"{text}{'…' if len(value) > 24 else ''} ({len(value)} bytes)"
-    if isinstance(value, Obj):
-        return value.kind
-    if isinstance(value, Ptr):
-        return f"p{value.id}"
-    return str(value)

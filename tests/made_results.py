@@ -81,7 +81,10 @@ SUPPORTED = FunctionSupport(ALLOC, "mbuf", Support.SUPPORTED, reserved=True)
 
 
 def results(*cases: CaseResult, support: tuple[FunctionSupport, ...] = (SUPPORTED,), **more: object) -> Results:
-    run = BackendRun("core", {"backend": "core"}, ("streams",), support, cases, case_list="abc", duration=1.5)
+    limits: tuple[LimitResult, ...] = more.pop("limits", ())  # type: ignore[assignment]
+    run = BackendRun(
+        "core", {"backend": "core"}, ("streams",), support, cases, limits=limits, case_list="abc", duration=1.5
+    )
     fields = {"finished": True, "filtered": False, "seed": None, "runs": (run,)} | more
     return Results(
         version="0.1.0", spec="d" * 64, started="2026-01-01T00:00:00+00:00", ended="2026-01-01T00:00:02+00:00",

@@ -13,6 +13,7 @@ from acl_cts.backends import registry
 from acl_cts.backends.acl.discovery import find_library
 from acl_cts.backends.backend import BackendError, Options
 from acl_cts.backends.core_backend import CoreBackend
+from acl_cts.backends.native.elf import machine
 from acl_cts.backends.native.session import NativeSession
 from acl_cts.backends.registry import backends, open_backend
 from acl_cts.specs.program_text import parse_program
@@ -45,6 +46,18 @@ def test_absence_is_one_line_that_says_where_it_looked() -> None:
     )
     with pytest.raises(BackendError, match="none of which is set"):
         find_library("", {})
+
+
+def test_a_library_of_another_machine_is_named_as_such(tmp_path: Path, library: Path) -> None:
+    foreign = bytearray(library.read_bytes())
+    here = machine(library)
+    foreign[18:20] = (183 if here != "aarch64" else 62).to_bytes(2, "little")
+    path = tmp_path / "libforeign.so"
+    path.write_bytes(bytes(foreign))
+    with pytest.raises(BackendError) as error:
+        open_backend("acl", Options(library=str(path)))
+    assert f"{path} is made for {machine(path)}, this machine is {here}; " in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_library_by_path_is_judged_unpinned_with_its_identity(library: Path) -> None:

@@ -151,9 +151,9 @@ def test_fail_on_narrows(acl: Run) -> None:
         (("run", "--seed", "3"), "--shuffle"),
         (("run", "-k", "(((", "--backend", "simulator"), "((("),
         (("rnu",), "did you mean run"),
-        (("list", "--function", "aclrtFreeBuff"), "did you mean aclrtFreeBuf"),
+        (("list", "--function", "aclrtFreeBuff"), "did you mean aclrtFreeBuf?"),
         (("replay", "no-such-file.txt"), "no-such-file.txt"),
-        (("spec", "show", "aclrtAlocBuf"), "did you mean aclrtAllocBuf"),
+        (("spec", "show", "aclrtAlocBuf"), "did you mean aclrtAllocBuf?"),
         (("run", "--backend", "acl", "--library", "/no/such/libascendcl.so"), "/no/such/libascendcl.so"),
     ],
 )

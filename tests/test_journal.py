@@ -403,3 +403,24 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(tmp_path: Path) -> None:
     assert finish(tmp_path, "--resume").returncode == 0
     assert finish(tmp_path / "whole", *selection).returncode == 0
     assert verdicts(tmp_path) == verdicts(tmp_path / "whole")
+
+
+def test_reports_that_cannot_be_written_are_made_from_the_journal_later(tmp_path: Path) -> None:
+    limit = 100_000  # bytes that one file may have: enough for the journal of a few cases, not for results.json
+
+    def narrow() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    few = ("--backend", "simulator", "--case", "mbuf/state/aclrtGetBufDataLen/*")
+    done = subprocess.run(command(tmp_path, *few), capture_output=True, text=True, check=False, preexec_fn=narrow)
+    assert done.returncode == 3, done.stdout + done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[-2].endswith("results.json: cannot be written (File too large); choose another --out")
+    assert lines[-1].startswith("acl-cts: make room, ")
+    assert lines[-1].endswith(f"acl-cts run --resume --out {tmp_path}")
+    assert not (tmp_path / "results.json").exists()
+    told = (tmp_path / JOURNAL).read_text().count('"judged"')
+    assert finish(tmp_path, "--resume").returncode == 0
+    assert (tmp_path / JOURNAL).read_text().count('"judged"') == told > 0
+    assert set(verdicts(tmp_path).values()) == {"pass"}
+    assert finish(tmp_path, "--resume").returncode == 2

@@ -194,7 +194,8 @@ def test_a_comment_tells_limits_failures_and_what_was_not_judged() -> None:
     text = markdown(full())
     for part in (
         "exit code 1",
-        "| `area` | 4096 bytes (binary) or 4000 bytes (decimal) | measured 2048 bytes, differs (one area) |",
+        "| `area` | 4096 bytes (binary) or 4000 bytes (decimal) | "
+        "documented 4096 bytes (binary) or 4000 bytes (decimal), measured 2048 bytes (one area) |",
         "- expected: an error",
         "- observed: success",
         "a = aclrtAllocBuf(size=1)",

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_results import ALLOC, TABLES, bad, finding, full, good, not_run, results
+from made_results import ALLOC, EVIDENCE, PROBED, TABLES, bad, finding, full, good, not_run, results
 
 import acl_cts.reports
 from acl_cts.reports.exit_code import ExitCode, final, holding
@@ -260,6 +260,30 @@ def test_junit_has_every_case_once_and_survives_control_characters() -> None:
     assert suite.attrib["skipped"] == "1"
 
 
+@pytest.mark.parametrize(
+    ("verdict", "child"),
+    [
+        (LimitVerdict.AS_DOCUMENTED, ""),
+        (LimitVerdict.DIFFERS, "failure"),
+        (LimitVerdict.NOT_ENFORCED, "failure"),
+        (LimitVerdict.INCONCLUSIVE, "skipped"),
+        (LimitVerdict.NOT_SUPPORTED, "skipped"),
+    ],
+)
+def test_junit_is_as_red_as_the_exit_code_when_only_a_probe_accuses(verdict: LimitVerdict, child: str) -> None:
+    limits = (dataclasses.replace(PROBED, verdict=verdict),)
+    found = results(good(), limits=limits)
+    document = ElementTree.fromstring(junit(found).encode())
+    check_junit(document)
+    suite = document.findall("testsuite")[1]
+    assert suite.attrib["name"] == "acl-cts.core.limits"
+    assert [[each.tag for each in case] for case in suite.iter("testcase")] == [[child] if child else []]
+    assert (document.attrib["tests"], document.attrib["failures"]) == ("2", str(int(child == "failure")))
+    assert (document.attrib["failures"] != "0") == (final(holding(found)) == 1)
+    narrow = dataclasses.replace(found, fail_on=frozenset({Strength.EXPLICIT}))
+    assert ElementTree.fromstring(junit(narrow).encode()).attrib["failures"] == "0"
+
+
 TIME = re.compile(r"\d+\.\d{3}")
 """The form of times that Surefire's schema allows."""
 
@@ -330,7 +354,34 @@ def test_the_summary_tells_a_failure_wholly() -> None:
 
 def test_the_summary_stays_short_whatever_fails() -> None:
     cases = [bad(discrepancies=(finding(clause=f"mbuf.c{n}"),)) for n in range(500)]
-    assert len(summary(results(*cases)).splitlines()) < 60
+    assert len(summary(results(*cases)).splitlines()) < 64
+
+
+def test_every_root_cause_that_is_told_has_its_command() -> None:
+    def case(number: int) -> CaseResult:
+        command = f"acl-cts replay failures/{number}/program.txt --backend core"
+        evidence = dataclasses.replace(EVIDENCE, command=command)
+        return bad(id=f"c{number}", discrepancies=(finding(clause=f"mbuf.c{number}"),), evidence=evidence)
+
+    lines = summary(results(*map(case, range(12)))).splitlines()
+    assert [line.split()[3] for line in lines if line.startswith("   reproduce  ")] == [
+        f"failures/{number}/program.txt" for number in range(8)
+    ]
+    assert sum(line == "   |  a = aclrtAllocBuf(size=1)" for line in lines) == 3 * 5
+    assert "and 4 more root causes: see results.json" in lines
+
+
+def test_what_a_selection_does_not_ask_for_is_not_told_as_unsupported() -> None:
+    lacking = [
+        FunctionSupport(name, family, Support.NOT_SUPPORTED, "207000")
+        for name, family in ((ALLOC, "mbuf"), ("aclrtFreeBuf", "mbuf"), ("aclrtAllocatorRegister", "allocator"))
+    ]
+    case = CaseResult("c", Verdict.NOT_SUPPORTED, functions=(ALLOC,))
+    found = results(case, support=tuple(lacking), filtered=True)
+    assert [line for line in summary(found).splitlines() if "not supported" in line][:-1] == [
+        "  not supported     mbuf (1 of 1): all functions"
+    ]
+    assert [entry.function for entry in found.runs[0].lacking] == [ALLOC]
 
 
 def test_the_summary_names_what_is_not_supported() -> None:

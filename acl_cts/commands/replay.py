@@ -245,7 +245,7 @@ def _lines(spec: Spec, thing: Replayable, trace: Trace, judgement: Judgement) ->
     yield f"  verdict: {judgement.verdict}" + (f" ({judgement.reason})" if judgement.reason else "")
     for title, findings in (
         ("discrepancy", judgement.discrepancies),
-        ("blocked", judgement.blocked),
+        ("explained", judgement.blocked),
         ("note", judgement.notes),
     ):
         for finding in findings:
@@ -255,8 +255,8 @@ def _lines(spec: Spec, thing: Replayable, trace: Trace, judgement: Judgement) ->
 
 
 def _finding(spec: Spec, title: str, finding: Finding) -> Iterator[str]:
-    root = f", explained by {finding.blocked_by}" if finding.blocked_by else ""
-    yield f"  {title}: {finding.clause} ({finding.strength}), {finding.function}, step {finding.step}{root}"
+    title = f"explained by {finding.blocked_by}" if finding.blocked_by else title
+    yield f"  {title}: {finding.clause} ({finding.strength}), {finding.function}, step {finding.step}"
     yield f"      expected   {finding.expected}"
     yield f"      observed   {finding.observed}"
     clause = spec.clauses.get(finding.clause)

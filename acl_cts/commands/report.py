@@ -21,6 +21,7 @@ def report() -> None:
 
 
 @report.command(
+    short_help="HTML, Markdown, JUnit and text from a results.json.",
     epilog="""\b
 Examples:
   acl-cts report render report                       every form, beside the results
@@ -30,7 +31,7 @@ Examples:
 \b
 Forms and their usual names:
 """
-    + "\n".join(f"  {name:<10} {rendering.file:<12} {rendering.about}" for name, rendering in RENDERINGS.items())
+    + "\n".join(f"  {name:<10} {rendering.file:<12} {rendering.about}" for name, rendering in RENDERINGS.items()),
 )
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option(

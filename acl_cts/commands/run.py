@@ -91,7 +91,14 @@ class Request:
 @click.command("run", epilog=EPILOG)
 @click.option("--backend", "backends", multiple=True, metavar="NAME", help="Repeatable. [default: core, simulator]")
 @targeting
-@click.option("--out", default="acl-cts-out", show_default=True, metavar="DIR", type=click.Path(file_okay=False))
+@click.option(
+    "--out",
+    default="acl-cts-out",
+    show_default=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Folder for reports, journal and failures; a report in it is replaced.",
+)
 @selecting
 @click.option("-k", "keyword", default="", metavar="EXPRESSION", help="pytest's expression over item names.")
 @click.option(
@@ -145,11 +152,14 @@ def run(**given: Any) -> int:
         results = _judge(spec, request, ready, journal)
     tidy(request.out / "failures")
     summary = RENDERINGS["text"].text(results, _place(request))
-    code = _write(request, results)
-    if _all_judged(results):
+    written = _write(request, results)
+    code = results.code if written else ExitCode.HARNESS
+    again = shlex.join(["acl-cts", "run", "--resume", "--out", given["out"]])
+    if not written:
+        click.echo(f"acl-cts: make room, then go on without executing anything twice: {again}", err=True)
+    elif _all_judged(results):
         journal.send(Finished(results.ended))
     elif not quiet:
-        again = shlex.join(["acl-cts", "run", "--resume", "--out", given["out"]])
         click.echo(f"acl-cts: go on with: {again}", err=True)
     journal.close()
     if journal.trouble and code == ExitCode.AS_EXPECTED:
@@ -359,8 +369,8 @@ def _place(request: Request) -> Place:
     return Place(results=request.out, out=request.out, shown=str(_near(request.out)))
 
 
-def _write(request: Request, results: Results) -> int:
-    """Write the reports. The run's exit code, or the one for a fault of the suite when they cannot be written."""
+def _write(request: Request, results: Results) -> bool:
+    """Write the reports. Whether they could be written."""
     try:
         write_json(request.out / "results.json", to_json(results))
         for rendering in RENDERINGS.values():
@@ -368,8 +378,8 @@ def _write(request: Request, results: Results) -> int:
     except ReportError as error:
         # The verdicts are known by now: show them all the same.
         click.echo(f"acl-cts: {error}", err=True)
-        return ExitCode.HARNESS
-    return results.code
+        return False
+    return True
 
 
 def _short(results: Results, out: Path) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 from dataclasses import dataclass
 
 from acl_cts.backends.acl.discovery import find_library
-from acl_cts.backends.backend import Options
+from acl_cts.backends.backend import BackendError, Options
+from acl_cts.backends.native.elf import foreign
 from acl_cts.backends.native.session import NativeSession, Place
 from acl_cts.specs.loader import load_spec
 
@@ -21,4 +23,9 @@ class AclBackend:
     def open(self, options: Options) -> NativeSession:
         """Open a session. Raises BackendError when there is no such library or it cannot be used."""
         library = find_library(options.library, os.environ)
+        if not options.executor and (other := foreign(library)):  # an executor may run in an emulator
+            raise BackendError(
+                f"acl: {library} {other}; pass the library for {platform.machine()}, or --executor PATH with one that "
+                "runs it here"
+            )
         return NativeSession(Place("acl", library), load_spec(more=options.tables).interface, options)

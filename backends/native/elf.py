@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 import struct
 from pathlib import Path
 
@@ -25,6 +26,12 @@ def machine(path: Path) -> str:
         return ""
     number = int.from_bytes(head[18:20], "little")
     return _MACHINES.get(number, f"machine {number}")
+
+
+def foreign(path: Path) -> str:
+    """'is made for X, this machine is Y' for an ELF file of another machine, '' for any other file."""
+    made_for, here = machine(path), platform.machine()
+    return f"is made for {made_for}, this machine is {here}" if made_for and made_for != here else ""
 
 
 def build_id(path: Path) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acl_cts.backends.backend import BackendError
-from acl_cts.backends.native.elf import machine
+from acl_cts.backends.native.elf import foreign
 from acl_cts.backends.native.render import interface_digest, protocol_digest
 from acl_cts.specs.interface import Interface
 
@@ -80,10 +80,9 @@ def fitting(path: Path, interface: Interface, flavour: str) -> About:
 
 
 def _unstartable(path: Path, error: OSError) -> str:
-    made_for, here = machine(path), platform.machine()
-    if made_for and made_for != here:
+    if other := foreign(path):
         return (
-            f"the executor {path} is made for {made_for}, this machine is {here}; build one for {here}, "
+            f"the executor {path} {other}; build one for {platform.machine()}, "
             "or pass a script that starts it in an emulator"
         )
     if error.errno == errno.EACCES:
