@@ -193,24 +193,25 @@ def test_a_run_writes_its_reports_and_a_failure_can_be_replayed(acl: Run, tmp_pa
     suite = ElementTree.parse(report / "junit.xml").getroot().find("testsuite")
     assert suite is not None
     assert int(suite.attrib["failures"]) == len(failed) > 0
-    folder = report / failed[0]["files"]
+    told = next(case for case in failed if case["evidence"]["reproducer"])  # the one of its root that is told
+    folder = report / told["files"]
     assert {file.name for file in folder.iterdir()} == {"program.txt", "repro.c", "trace.json", "run.json"}
 
     assert "evidence" not in next(case for case in cases if case["verdict"] == "pass")
-    evidence = failed[0]["evidence"]
+    evidence = told["evidence"]
     assert evidence["program"] == (folder / "program.txt").read_text(encoding="utf-8")
     assert evidence["reproducer"] == (folder / "repro.c").read_text(encoding="utf-8")
     page, comment = ((report / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
-    assert f'href="./{quote(failed[0]["files"])}/"' in page
+    assert f'href="./{quote(told["files"])}/"' in page
     assert evidence["command"] in comment
 
     command = next(line.split("reproduce", 1)[1].split() for line in done.stdout.splitlines() if "reproduce" in line)
     again = acl(*[word.strip("'") for word in command[1:]])
     assert again.returncode == 1
-    assert failed[0]["discrepancies"][0]["clause"] in again.stdout
+    assert told["discrepancies"][0]["clause"] in again.stdout
     judged = acl("replay", f"{folder}/trace.json", "--format", "json", "--backend", "odd:nowhere")
     assert judged.returncode == 1
-    assert json.loads(judged.stdout)["discrepancies"] == failed[0]["discrepancies"]
+    assert json.loads(judged.stdout)["discrepancies"] == told["discrepancies"]
     assert json.loads(judged.stdout)["executed_by"] == {"backend": "odd:wrong-length", "library": ""}
 
     whole = acl("replay", "report")
