@@ -159,6 +159,8 @@ FOUND = (
     "append-to-itself-makes-a-ring",
     "index-signed",
     "fresh-advise-uninitialised",
+    "free-loses-memory",
+    "register-256-refused",
     "exit-calls-the-free-function",
 )
 
