@@ -206,6 +206,6 @@ def records(
         st.builds(SkipRecord, step, loops, text),
         st.builds(TouchRecord, step, loops, text, st.none() | st.binary(max_size=9), st.none() | small),
         st.builds(InvokeRecord, step, loops, text, st.none() | scalars, hits),
-        st.builds(LiveRecord, step, loops, small, small),
+        st.builds(LiveRecord, step, loops, small, small, st.booleans()),
         st.builds(SameRecord, step, loops, small),
     )

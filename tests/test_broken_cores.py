@@ -59,7 +59,7 @@ DESTROY = "            entry->source = NULL;"
 STORE = "memcpy(buf->private_area + offset, data, size);"
 LOAD = "memcpy(data, buf->private_area + offset, size);"
 PLACE = "static struct registration *registrations;"
-COPIED = "    entry->hooks = desc->hooks;\n    registrations = entry;"
+COPIED = "    entry->source = desc;\n    registrations = entry;"
 
 BROKEN = (
     # ---- what a call does to a relative of its handle
@@ -101,8 +101,8 @@ BROKEN = (
         (
             (
                 "registration.c",
-                "        *link = entry->next;",
-                "        *link = entry->next && entry->next->next ? entry->next->next : entry->next;",
+                "NULL : entry->next;",
+                "NULL : entry->next && entry->next->next ? entry->next->next : entry->next;",
             ),
         ),
     ),
@@ -117,7 +117,7 @@ BROKEN = (
         (
             *OWNER,
             *OWNED,
-            ("mbuf.c", "if (len >= buf->area->size)", "if (len >= buf->area->size + !buf->area->owner)"),
+            ("mbuf.c", "return len < buf->area->size;\n}", "return len < buf->area->size + !buf->area->owner;\n}"),
             ("mbuf.c", AREA_GONE, "    if (buf->area->owner == buf) { buf->area->owner = NULL; }\n" + AREA_GONE),
         ),
     ),
@@ -152,7 +152,7 @@ BROKEN = (
         "allocator.",
         (
             ("registration.c", PLACE, PLACE + "\n#define PLACE(s) ((uintptr_t)(s) / sizeof(*(s)) % 32)"),
-            ("registration.c", "entry->stream != stream) {", "PLACE(entry->stream) != PLACE(stream)) {"),
+            ("registration.c", "return one == other;", "return PLACE(one) == PLACE(other);"),
         ),
     ),
     Broken(
@@ -174,7 +174,7 @@ BROKEN = (
             (
                 "registration.c",
                 COPIED,
-                "    entry->hooks = desc->hooks;\n"
+                "    entry->source = desc;\n"
                 "    entry->hooks.alloc = table[(uintptr_t)desc / sizeof(*desc) % 32];\n    registrations = entry;",
             ),
         ),
@@ -256,7 +256,7 @@ BROKEN = (
         "mbuf/scenario/A14",
         "mbuf.append",
         (
-            ("mbuf.c", "    chain_reset(buf);\n}", "    buf->next = NULL; buf->tail = buf; buf->count = 1;\n}"),
+            ("mbuf.c", "        chain_reset(buf);\n", "        buf->next = NULL; buf->tail = buf; buf->count = 1;\n"),
             ("chain.c", "    head->count--;\n    chain_reset(member);", "    head->count--;\n    member->next = NULL;"),
             ("chain.c", "    chain_reset(head);\n}", "    head->next = NULL; head->tail = head; head->count = 1;\n}"),
         ),

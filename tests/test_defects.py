@@ -159,17 +159,20 @@ FOUND = (
     "append-to-itself-makes-a-ring",
     "index-signed",
     "fresh-advise-uninitialised",
+    "free-loses-memory",
+    "register-256-refused",
     "exit-calls-the-free-function",
 )
 
 
 @pytest.mark.parametrize("identifier", FOUND)
 def test_a_defect_is_found(identifier: str) -> None:
-    """By a case of its function, or of the scenarios of its field report."""
+    """By a case of its function, of the scenarios of its field report, or that puts its clause to the test."""
     defect, spec = named(identifier), load_spec()
     advisory = spec.clauses[defect.clause].strength is Strength.ADVISORY
-    places = (f"/{defect.function}/", f"/scenario/{defect.report}/" if defect.report else f"/{defect.function}/")
-    cases = [case for case in cached_cases(spec) if not case.planned and any(place in case.id for place in places)]
+    places = [f"/{defect.function}/"] + [f"/scenario/{defect.report}/"] * bool(defect.report)
+    related = [c for c in cached_cases(spec) if defect.clause in c.clauses or any(place in c.id for place in places)]
+    cases = [case for case in related if not case.planned]
     with CoreBackend(defect.defines).open(Options(flavour=defect.flavour, call_timeout=2.0)) as session:
         for case in cases:
             if case.needs <= session.capabilities:

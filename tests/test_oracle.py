@@ -411,6 +411,14 @@ def test_a_fault_must_change_nothing_and_leak_nothing() -> None:
     assert (leaking.verdict, names(leaking)) == (Verdict.LEAK, ["common.fault-clean"])
 
 
+def test_memory_that_was_lost_is_a_leak_though_the_counts_agree() -> None:
+    told = tell("live\na = aclrtAllocBuf(size=64)\naclrtFreeBuf(buf=a)\nlive\n")
+    losing = told.changed(LiveRecord, lambda r: replace(r, lost=True))
+    assert (losing.judged().verdict, names(losing.judged())) == (Verdict.LEAK, ["mbuf.free.gives-back"])
+    before = losing.changed(LiveRecord, lambda r: replace(r, lost=True), 0)
+    assert before.judged().verdict is Verdict.PASS
+
+
 def test_a_fault_that_never_fired_is_not_reached() -> None:
     judged = tell(A + "fail allocation 900\naclrtGetBufDataLen(buf=a)\n").judged()
     assert judged.verdict is Verdict.NOT_RUN

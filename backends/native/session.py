@@ -20,7 +20,7 @@ from acl_cts.backends.native.wire import Lowered, lower
 from acl_cts.backends.native.worker import Death, Greeting, Setup, StartFailed, Worker
 from acl_cts.specs.interface import Interface
 from acl_cts.specs.program import Program
-from acl_cts.specs.trace import Capability, End, Ending, Trace
+from acl_cts.specs.trace import Capability, End, Ending, LiveRecord, Trace
 
 _BITS = {
     1: Capability.ROBUST_HANDLES,
@@ -176,7 +176,8 @@ class NativeSession:
         if death is not None:
             replies = self._bury(worker, replies, death)
         trace = self._decode(replies[0], worker, output)
-        if solo:
+        # A leak checker tells of lost memory again and again: the next program must not start with it.
+        if solo or any(isinstance(record, LiveRecord) and record.lost for record in trace.records):
             self.restart()
         return trace
 

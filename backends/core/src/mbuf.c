@@ -326,7 +326,7 @@ static aclError set_buf_data_len(aclrtMbuf handle, size_t len)
         return refuse_parameter("buf is not a live buffer");
     }
     if (DEFECT(refused_length_is_kept)) {
-        *length_of(buf) = len;
+        buf->length = len;
     }
     if (!length_fits(buf, len)) {
         return refuse_parameter("len is not below the size of the data area");
