@@ -52,6 +52,12 @@ class Usage(Exception):
     """The run cannot start for a reason that the user can mend. The message is one line."""
 
 
+NEEDLESS = (
+    *("cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "monkeypatch", "pastebin", "recwarn"),
+    *("setuponly", "setupplan", "stepwise", "threadexception", "tmpdir", "unittest", "unraisableexception", "warnings"),
+)
+"""Plugins of pytest that conformance items have no use for, and that cost a tenth of a run."""
+
 PR_SET_PDEATHSIG = 1
 """What prctl calls the signal that a process gets when its parent dies."""
 
@@ -181,7 +187,8 @@ class Launch:
     def _arguments(self, plan: Plan) -> list[str]:
         home = Path(acl_cts.conformance.__file__).parent
         arguments = [str(home / "test_conformance.py"), "-c", os.devnull, "--rootdir", str(home)]
-        arguments += ["-p", "no:cacheprovider", "-q", "-s", "--tb=short", "--acl-plan", plan.to_json()]
+        arguments += ["-q", "-s", "--tb=short", "--acl-plan", plan.to_json()]
+        arguments += [word for plugin in NEEDLESS for word in ("-p", f"no:{plugin}")]
         if self._collect_only:
             arguments.append("--collect-only")
         if self.keyword:
