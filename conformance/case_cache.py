@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import multiprocessing
 import os
 import pickle
 import sys
 import tempfile
+import threading
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -43,8 +45,16 @@ def cached_cases(spec: Spec) -> tuple[Case, ...]:
     """The same as `cases(spec)`, from the user's cache folder when they were generated before from the same sources."""
     path = cache_folder() / "cases" / f"{_key(spec)}.pickle"
     stored = _read(path)
-    if stored is not None:
-        return stored
+    if stored is None and threading.active_count() == 1:
+        # In a process of its own: the heap that generating leaves behind slows down all that a process does later.
+        child = multiprocessing.get_context("fork").Process(target=_generate, args=(path, spec))
+        child.start()
+        child.join()
+        stored = _read(path)
+    return stored if stored is not None else _generate(path, spec)
+
+
+def _generate(path: Path, spec: Spec) -> tuple[Case, ...]:
     generated = cases(spec)
     _write(path, generated)
     return generated
