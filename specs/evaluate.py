@@ -8,6 +8,7 @@ text of a table ever becomes part of the source but names that the parser has ch
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -198,6 +199,10 @@ _NAMES: dict[str, Any] = {
 # ------------------------------------------------------------------------------------------------------ the writer
 
 
+_GIVEN = {"A": "args", "O": "outs"}
+"""Short names that a function's source uses for parts of its frame."""
+
+
 class _Writer:
     """Writes the source of one function. `soft`: what is asked of NULL is unknown instead of not applicable."""
 
@@ -207,6 +212,7 @@ class _Writer:
         self.depth = 1
         self.count = 0
         self.locals: set[str] = set()
+        self.args: set[str] = set()
 
     def line(self, text: str) -> None:
         """One line at the current depth."""
@@ -227,8 +233,10 @@ class _Writer:
 
     def function(self) -> Term:
         """The finished function."""
-        body = self.lines or ["    return None"]
-        source = "def f(F):\n    A = F.args\n    O = F.outs\n" + "\n".join(body) + "\n"
+        body = "\n".join(self.lines or ["    return None"])
+        given = [f"    {name} = F.{part}\n" for name, part in _GIVEN.items() if re.search(rf"\b{name}\b", body)]
+        given += [f"    a_{name} = F.args[{name!r}]\n" for name in sorted(self.args)]
+        source = f"def f(F):\n{''.join(given)}{body}\n"
         space = dict(_NAMES)
         exec(compile(source, "<table>", "exec"), space)
         made: Term = space["f"]
@@ -248,7 +256,8 @@ class _Writer:
     def _Name(self, tree: ex.Name) -> str:
         if tree.name in self.locals:
             return f"(F.locals[{tree.name!r}] if {tree.name!r} in F.locals else A.get({tree.name!r}, UNKNOWN))"
-        return f"A[{tree.name!r}]"
+        self.args.add(tree.name)
+        return f"a_{tree.name}"
 
     def _Out(self, tree: ex.Out) -> str:
         return "F.ret" if tree.name == "ret" else f"O.get({tree.name!r}, UNKNOWN)"

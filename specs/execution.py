@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from acl_cts.specs.frame import Frame
@@ -42,6 +43,9 @@ from acl_cts.specs.values import CELL, UNKNOWN, Obj
 
 ATTEMPT = "attempt"
 """Name under which the counter of a `until` block is known."""
+
+NO_COUNTERS: dict[str, int] = {}
+"""Outside all loops; never written to."""
 
 Key = tuple[str, int | None]
 
@@ -108,7 +112,7 @@ class Execution:
     def counters(self, step: int, loops: tuple[int, ...]) -> dict[str, int]:
         """Loop counters by name at `step`."""
         names = self.contexts[step]
-        return dict(zip(names, loops, strict=False)) if names else {}
+        return dict(zip(names, loops, strict=False)) if names else NO_COUNTERS
 
     def key(self, name: str, index: Index | None, counters: dict[str, int]) -> Key:
         """The variable that a name with an index means."""
@@ -153,21 +157,28 @@ class Execution:
         """The frame of `call` before its answer. Raises UnsetError."""
         given = dict(call.args)
         args: dict[str, Any] = {}
-        for param in self.rules.functions[call.function].function.signature.params:
-            if param.name in given:
-                args[param.name] = self.value(given[param.name], param.kind, param.ctype, counters)
+        for name, kind, ctype in self.rules.functions[call.function].params:
+            value = given.get(name)
+            if value is None:
+                args[name] = CELL
+            elif value.__class__ is Int and not value.loop:  # the usual ones first: this is asked for every argument
+                args[name] = value.value
             else:
-                args[param.name] = CELL
+                args[name] = self.value(value, kind, ctype, counters)
         return Frame(self.machine, args)
 
     # -- judging and following
 
     def classify(self, rules: FunctionRules, frame: Frame) -> Judged:
         """What the call must do: undefined, must fail, open or must succeed, in that order."""
-        given = self._given(rules, frame)
-        broken = [a for kind, a in given if not isinstance(a, Obj) or a.kind != kind or a.alive is not True]
+        broken = [
+            item
+            for name, kind in rules.inputs
+            if (item := frame.args[name]) is not None
+            and (item.__class__ is not Obj or item.alive is not True or item.kind != kind)
+        ]
         if broken:
-            certain = all(isinstance(a, Obj) and self._certainly_bad(a) for a in broken)
+            certain = all(isinstance(item, Obj) and self._certainly_bad(item) for item in broken)
             return Judged(Outcome.UNDEFINED, (), certain)
         errors = [(rule, truth) for rule in rules.errors if (truth := rule.when(frame)) is not False]
         wrong = tuple(rule for rule, truth in errors if truth is True) if errors else ()
@@ -178,7 +189,7 @@ class Execution:
             sure = [rule for rule, truth in points if truth is True]
             uncertain = [rule for rule, truth in (*points, *errors) if truth is UNKNOWN]
             return Judged(Outcome.OPEN, (*sure, *uncertain))
-        return Judged(Outcome.SUCCESS, tuple([rule for rule in rules.successes if rule.when(frame) is True]))
+        return _success(tuple([rule for rule in rules.successes if rule.when(frame) is True]))
 
     def scarce(self, rules: FunctionRules, frame: Frame) -> bool:
         """Whether a refusal may stand for a lack of resources."""
@@ -194,12 +205,8 @@ class Execution:
 
     def handles(self, rules: FunctionRules, frame: Frame) -> list[Obj]:
         """The objects given as input handles."""
-        return [value for _, value in self._given(rules, frame) if isinstance(value, Obj)]
-
-    def _given(self, rules: FunctionRules, frame: Frame) -> list[tuple[str, Any]]:
-        """What is given as input handles that are not NULL, each with the kind that is asked for."""
         args = frame.args
-        return [(kind, args[name]) for name, kind in rules.inputs if args[name] is not None]
+        return [item for name, _ in rules.inputs if (item := args[name]).__class__ is Obj]
 
     def _certainly_bad(self, item: Obj) -> bool:
         """Whether a freed handle, or one of another kind, is so for certain and its value was not handed out again."""
@@ -211,7 +218,8 @@ class Execution:
     def succeed(self, call: Call, rules: FunctionRules, frame: Frame, counters: dict[str, int]) -> Binding:
         """Carry out what a success changes, and bind the call's target."""
         function = rules.function
-        frame.addresses = {n: frame.ret if n == "ret" else frame.outs.get(n) for n in function.creates}
+        if function.creates:
+            frame.addresses = {n: frame.ret if n == "ret" else frame.outs.get(n) for n in function.creates}
         rules.effect(frame)
         outs = dict(frame.outs)
         for name in function.creates:
@@ -220,9 +228,9 @@ class Execution:
             outs[name] = made if isinstance(address, Ptr) else None
         for name, kind, term in rules.aliases:
             outs[name] = self._aliased(kind, term(frame), frame.outs.get(name))
-        principal = function.signature.principal
-        bound = Binding(outs.get("ret" if principal == "return" else principal), outs, function.name)
-        self.locate(call, rules, frame, counters)
+        bound = Binding(outs.get(rules.principal), outs, function.name)
+        if function.signature.locates is not None:
+            self.locate(call, rules, frame, counters)
         if call.target is not None:
             key = self.key(call.target.name, call.target.index, counters)
             self.bindings[key] = bound
@@ -257,6 +265,12 @@ class Execution:
         region = self.machine.region_of(owner) if isinstance(owner, Obj) else None
         if isinstance(ref, Ref) and region is not None and frame.args[locates.base] is not None:
             self.located[self.key(ref.name, ref.index, counters)] = region
+
+
+@lru_cache(maxsize=1024)
+def _success(rules: tuple[Rule, ...]) -> Judged:
+    """The same few answers are given again and again."""
+    return Judged(Outcome.SUCCESS, rules)
 
 
 DATA_LIMIT = 4096

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from acl_cts.specs.answer_text import answer_text, call_text, short
 from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Judged, Outcome, UnsetError
@@ -65,16 +65,19 @@ Watch = Callable[[FunctionRules, Frame], None]
 
 def judge(spec: Spec, program: Program, trace: Trace, watch: Watch | None = None) -> Judgement:
     """What the documents say of `trace`, the answer to `program`. A pure function: a stored trace gets the verdict that
-    it got when it was made. `watch` sees every call and changes nothing."""
-    return _Judge(spec, program, trace, watch).run()
+    it got when it was made. `watch` sees every call, changes nothing and keeps no frame."""
+    walk = _Judge(spec, program, trace, watch)
+    try:
+        return walk.run()
+    finally:
+        walk.machine.forget()
 
 
 class _Stop(Exception):
     """Nothing after this record can be judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Called:
+class _Called(NamedTuple):
     """A call made: its function, whether it was refused, whether an injected fault fired in it."""
 
     function: str
@@ -140,9 +143,10 @@ class _Judge:
     def _record(self, record: Record) -> None:
         statement = self.run_of.statements[record.step]
         counters = self.run_of.counters(record.step, record.loops)
+        if isinstance(record, CallRecord) and isinstance(statement, Call):
+            self._call(record, statement, counters)
+            return
         match record, statement:
-            case CallRecord(), Call():
-                self._call(record, statement, counters)
             case SkipRecord(), _:
                 self._skip(record, statement)
             case TouchRecord(), Write() | Read():
@@ -199,7 +203,8 @@ class _Judge:
         rules = self.run_of.rules.functions[record.function]
         frame = self.run_of.frame(call, counters)
         frame.pointers = self.trace.pointers
-        frame.outs = {name: normalise(value, self.trace.pointers) for name, value in record.outs}
+        if record.outs:
+            frame.outs = {name: normalise(value, self.trace.pointers) for name, value in record.outs}
         frame.hits = len(record.hits)
         frame.ret = normalise(record.ret, self.trace.pointers)
         failed = frame.ret is None if rules.by_handle else frame.ret != 0
@@ -221,7 +226,8 @@ class _Judge:
             self._failed(record, rules, frame, judged, objects)
         else:
             self._succeeded(record, call, rules, frame, judged, objects, counters)
-        self._spread(objects)
+        if self.ledger.discrepancies:
+            self._spread(objects)
 
     def _undefined(self, record: CallRecord, rules: FunctionRules, judged: Judged, failed: bool) -> None:
         if not self.robust or not judged.certain:
@@ -284,14 +290,16 @@ class _Judge:
         elif judged.outcome is Outcome.OPEN:
             self._open(record, judged, frame, "accepted")
         else:
-            self.ledger.held.update(rule.clause.id for rule in judged.rules)
+            for rule in judged.rules:
+                self.ledger.held.add(rule.clause.id)
             self.ledger.succeeded.add(record.function)
         self._posts(record, rules, frame, objects, "success")
         bound = self.run_of.succeed(call, rules, frame, counters)
-        made = [item for item in bound.outs.values() if isinstance(item, Obj)]
+        made = [item for item in bound.outs.values() if item.__class__ is Obj] if bound.outs else []
         if len(self.ledger.discrepancies) > found:
             self._taint(self.ledger.discrepancies[-1].clause, made)
-        objects.extend(item for item in made if item not in objects)
+        if made:
+            objects.extend([item for item in made if item not in objects])
         before = self.run_of.statements[record.step - 1]
         if isinstance(before, UntilSame):
             self._repeat_of(before, bound, counters, record)
@@ -345,7 +353,7 @@ class _Judge:
                 self._held(rule, frame)
             elif truth is False:
                 self._broken(rule, record, frame, objects)
-            if truth is not False and outcome == "success":
+            if rule.observe and truth is not False and outcome == "success":
                 self._answers(rule, record, frame)
 
     def _answers(self, rule: Rule, record: CallRecord, frame: Frame) -> None:
@@ -358,7 +366,9 @@ class _Judge:
 
     def _held(self, rule: Rule, frame: Frame) -> None:
         self.ledger.held.add(rule.clause.id)
-        for owner, name in rule.reads(frame) if self.ledger.kept else ():
+        if not self.ledger.kept:
+            return
+        for owner, name in rule.reads(frame):
             pending = self._pop_pending(owner, name)
             if pending:
                 self.ledger.held.add(pending)
@@ -429,8 +439,6 @@ class _Judge:
 
     def _spread(self, objects: list[Obj]) -> None:
         """What takes part in a call with a tainted object is tainted too."""
-        if not self.ledger.discrepancies:
-            return
         if len(objects) > 1 or (objects and self.machine.region_of(objects[0]) is not None):
             root = next((item.taint for item in self._with_regions(objects) if item.taint), "")
             if root:

@@ -265,14 +265,18 @@ def size(statement: Statement) -> int:
     return 1 + sum(size(child) for child in children(statement))
 
 
+_WHEEL = bytes(range(256)) * 2
+"""All byte values, twice, to cut a ramp from."""
+
+
 def content(data: Data) -> bytes:
     """The bytes that `data` stands for."""
     match data:
         case Fill(byte=byte, length=length):
             return bytes([byte]) * length
         case Ramp(start=start, length=length):
-            wheel = bytes((start + k) & 0xFF for k in range(256))
-            return (wheel * (length // 256 + 1))[:length]
+            first = start & 0xFF
+            return (_WHEEL[first : first + 256] * (length // 256 + 1))[:length]
         case Literal(data=exact):
             return exact
 

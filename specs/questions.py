@@ -105,7 +105,7 @@ def _earlier(frame: Frame, item: Any) -> Any:
 
 
 def _values(frame: Frame, collection: Any) -> tuple[Any, ...]:
-    return tuple(value for value in collection.values() if isinstance(value, Obj))
+    return tuple([value for value in collection.values() if value.__class__ is Obj])
 
 
 QUESTIONS: dict[str, Callable[..., Any]] = {

@@ -30,7 +30,8 @@ class Rule:
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionRules:
     """The rules of one function, by what they decide; `after`: postconditions by the outcome that they
-    follow; `inputs`: name and kind of the parameters that take a handle; `by_handle`: success is a handle, not NULL."""
+    follow; `params`: name, kind and C type of each; `inputs`: name and kind of the parameters that take a handle;
+    `by_handle`: success is a handle, not NULL; `principal`: the output that a call's name stands for, or `ret`."""
 
     function: Function
     errors: tuple[Rule, ...]
@@ -41,8 +42,10 @@ class FunctionRules:
     keeps: tuple[Rule, ...]
     effect: Callable[[Frame], None]
     aliases: tuple[tuple[str, str, Term], ...]
+    params: tuple[tuple[str, Kind, str], ...]
     inputs: tuple[tuple[str, str], ...]
     by_handle: bool
+    principal: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +99,10 @@ def _function(function: Function) -> FunctionRules:
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
         tuple((name, function.signature.param(name).handle, lenient(tree)) for name, tree in function.aliases.items()),
+        tuple((p.name, p.kind, p.ctype) for p in function.signature.params),
         tuple((p.name, p.handle) for p in function.signature.params if p.kind is Kind.HANDLE and not p.out),
         function.signature.returns is Kind.HANDLE,
+        "ret" if function.signature.principal == "return" else function.signature.principal,
     )
 
 

@@ -198,17 +198,17 @@ class PointerTable:
     """Gives raw pointer values their numbers while a trace is built."""
 
     pointers: list[Pointer] = field(default_factory=lambda: [Pointer(0, "null")])
-    _ids: dict[int, int] = field(default_factory=lambda: {0: 0})
+    _symbols: dict[int, Ptr] = field(default_factory=lambda: {0: Ptr(0)})
 
     def symbol(self, raw: int, kind: str = "other") -> Ptr:
         """The symbol of `raw`; the first kind given to a value that is not plain `other` stays."""
-        number = self._ids.get(raw)
-        if number is None:
-            number = self._ids[raw] = len(self.pointers)
+        symbol = self._symbols.get(raw)
+        if symbol is None:
+            symbol = self._symbols[raw] = Ptr(len(self.pointers))
             self.pointers.append(Pointer(raw, kind))
-        elif kind != "other" and self.pointers[number].kind == "other":
-            self.pointers[number] = Pointer(raw, kind)
-        return Ptr(number)
+        elif kind != "other" and self.pointers[symbol.id].kind == "other":
+            self.pointers[symbol.id] = Pointer(raw, kind)
+        return symbol
 
 
 @lru_cache(maxsize=512)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import secrets
 import shlex
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import click
 
 from acl_cts import __version__
+from acl_cts.aside import Aside
 from acl_cts.backends.backend import HarnessError, Options
 from acl_cts.backends.native import layout
 from acl_cts.backends.registry import open_backend
@@ -126,6 +128,7 @@ def run(**given: Any) -> int:
     A backend is core, core:asan, simulator, simulator:PROFILE or acl (a vendor's library, see --library); `acl-cts
     backends` says what can be used here.
     """
+    gc.disable()  # nearly all that a run makes stays to its end
     past = None
     if given["resume"]:
         past = read_journal(Path(given["out"]) / JOURNAL)
@@ -370,16 +373,28 @@ def _place(request: Request) -> Place:
 
 
 def _write(request: Request, results: Results) -> bool:
-    """Write the reports. Whether they could be written."""
-    try:
-        write_json(request.out / "results.json", to_json(results))
-        for rendering in RENDERINGS.values():
-            write_text(request.out / rendering.file, rendering.text(results, _place(request)))
-    except ReportError as error:
+    """Write the reports, those for people beside the one for machines. Whether they could be written."""
+    renderings = Aside(lambda: _written(lambda: _render(request, results)))
+    trouble = _written(lambda: write_json(request.out / "results.json", to_json(results)))
+    troubles = dict.fromkeys(filter(None, (trouble, renderings.result())))
+    for trouble in troubles:
         # The verdicts are known by now: show them all the same.
-        click.echo(f"acl-cts: {error}", err=True)
-        return False
-    return True
+        click.echo(f"acl-cts: {trouble}", err=True)
+    return not troubles
+
+
+def _render(request: Request, results: Results) -> None:
+    for rendering in RENDERINGS.values():
+        write_text(request.out / rendering.file, rendering.text(results, _place(request)))
+
+
+def _written(write: Callable[[], None]) -> str:
+    """'' when `write` could, otherwise why not."""
+    try:
+        write()
+    except ReportError as error:
+        return str(error)
+    return ""
 
 
 def _short(results: Results, out: Path) -> dict[str, Any]:
