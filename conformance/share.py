@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from acl_cts.conformance.case import Case
-from acl_cts.specs.program import Repeat, Statement, UntilSame, children, counts
+from acl_cts.specs.program import BLOCKS, Repeat, Statement, UntilSame, children, counts
 
 OVERHEAD = 20
 """What a case costs besides its statements, in statements executed and judged; measured."""
@@ -23,6 +23,8 @@ def weight(case: Case) -> int:
 
 
 def _executed(statement: Statement) -> int:
+    if not isinstance(statement, BLOCKS):
+        return 1
     inner = sum(_executed(child) for child in children(statement))
     if isinstance(statement, UntilSame):
         return statement.at_most * inner

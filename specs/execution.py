@@ -15,6 +15,7 @@ from acl_cts.specs.interface import Kind
 from acl_cts.specs.machine import Machine, Region
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import (
+    BLOCKS,
     Call,
     Callback,
     Data,
@@ -298,5 +299,6 @@ def _number(
         inner = (*loops, statement.loop)
     elif isinstance(statement, UntilSame):
         inner = (*loops, ATTEMPT)
-    for child in children(statement):
-        _number(child, inner, statements, contexts)
+    if isinstance(statement, BLOCKS):
+        for child in children(statement):
+            _number(child, inner, statements, contexts)

@@ -236,6 +236,10 @@ class Program:
 # -------------------------------------------------------------------------------------------------------- helpers
 
 
+BLOCKS = (Repeat, When, UntilSame, Parallel)
+"""Statements that hold others."""
+
+
 def children(statement: Statement) -> tuple[Statement, ...]:
     """Statements inside a block, in the order of numbering."""
     match statement:
@@ -252,7 +256,8 @@ def walk(statements: tuple[Statement, ...]) -> Iterator[Statement]:
     """Every statement in pre-order."""
     for statement in statements:
         yield statement
-        yield from walk(children(statement))
+        if isinstance(statement, BLOCKS):
+            yield from walk(children(statement))
 
 
 def steps(program: Program) -> tuple[Statement, ...]:
@@ -262,7 +267,7 @@ def steps(program: Program) -> tuple[Statement, ...]:
 
 def size(statement: Statement) -> int:
     """Number of step numbers that `statement` takes up, itself included."""
-    return 1 + sum(size(child) for child in children(statement))
+    return 1 + sum(size(child) for child in children(statement)) if isinstance(statement, BLOCKS) else 1
 
 
 _WHEEL = bytes(range(256)) * 2

@@ -23,7 +23,7 @@ from acl_cts.backends.backend import HarnessError, Options
 from acl_cts.backends.native import layout
 from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
-from acl_cts.conformance.case_cache import cached_cases
+from acl_cts.conformance.case import Case
 from acl_cts.conformance.consistency import inconsistent
 from acl_cts.conformance.events import Begun, Finished, Left, Opened
 from acl_cts.conformance.failures import PROGRAM, REPRODUCER, forget, tidy
@@ -31,6 +31,7 @@ from acl_cts.conformance.journal import JOURNAL, Journal, Past, Story, read_jour
 from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.limit_probe import probe_backend
 from acl_cts.conformance.plan import Plan
+from acl_cts.conformance.plugin import everything
 from acl_cts.progress import RunProgress
 from acl_cts.reports.environment import environment
 from acl_cts.reports.evidence import Evidence
@@ -43,7 +44,6 @@ from acl_cts.reports.roots import roots
 from acl_cts.reports.tables import tables_of
 from acl_cts.resume import check_opened, check_same, options_of
 from acl_cts.specs.judgement import Strength
-from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Limit, Spec
 from acl_cts.specs.recipe import Recipe
 from acl_cts.stdout import show
@@ -136,10 +136,11 @@ def run(**given: Any) -> int:
     options = dict(given)
     form, quiet = given.pop("form"), given["quiet"]
     backend_options = take_options(given)
-    spec = load_spec(more=backend_options.tables)
+    # As the test processes will ask for it, so that it is loaded once for all of them.
+    spec, generated, _ = everything(backend_options.tables)
     if past is not None:
         check_same(past, spec)
-    request = _request(spec, given, options, backend_options, past)
+    request = _request(spec, generated, given, options, backend_options, past)
     ready = [_look(backend, request.plan.options) for backend in request.backends]
     for looked in ready:
         check_opened(request.story(looked.backend), looked)
@@ -180,7 +181,12 @@ def run(**given: Any) -> int:
 
 
 def _request(
-    spec: Spec, given: dict[str, Any], options: dict[str, Any], backend_options: Options, past: Past | None
+    spec: Spec,
+    generated: tuple[Case, ...],
+    given: dict[str, Any],
+    options: dict[str, Any],
+    backend_options: Options,
+    past: Past | None,
 ) -> Request:
     backends = given["backends"] or OWN
     if backend_options.library and len(set(backends)) > 1:
@@ -204,8 +210,7 @@ def _request(
         resume=past is not None,
     )
     plan.selection.check(spec)
-    # Also fills the cache: the test processes would otherwise all generate the same cases at once.
-    number = len(plan.selection.apply(cached_cases(spec)))
+    number = len(plan.selection.apply(generated))
     own = all(backend.partition(":")[0] in OWN for backend in plan.backends)
     return Request(
         backends=plan.backends,
