@@ -40,6 +40,7 @@ class Kind(StrEnum):
     PARTIAL_EFFECT = "partial-effect"
     STRAY_WRITE = "stray-write"
     LEAK = "leak"
+    GROWTH = "growth"
     USE_AFTER_FREE = "use-after-free"
     UNINITIALISED = "uninitialised"
     HANG = "hang"
