@@ -22,7 +22,8 @@ AT_LEAST = 2**10
 """Turns of a short cycle. What is lost piece by piece may show in the process only whenever a large block is full."""
 
 MANY = 2**16
-"""Turns of the simplest cycle of each kind."""
+"""Turns of the simplest cycle of each kind. It has a process of its own: a table that only grows would be large after
+other cases, and not grow again for long."""
 
 FEWEST = 2**7
 """Turns of the longest cycles."""
@@ -55,7 +56,8 @@ def _states(spec: Spec) -> Iterator[Draft]:
             if not (known.undefined or known.leaves):
                 cycle = (*once, *known.cleanup)
                 label = f"{kind}-{name}"
-                yield _draft(described.family, makers[0], label, cycle, MANY if place == 0 else _turns(cycle))
+                draft = _draft(described.family, makers[0], label, cycle, _turns(cycle) if place else MANY)
+                yield replace(draft, solo=not place)
 
 
 def _refused(function: Function, cases: list[Case]) -> Iterator[Draft]:
