@@ -23,7 +23,7 @@ from acl_cts.conformance.matrix import (
 from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
-from acl_cts.specs.program import Live, Program, Statement
+from acl_cts.specs.program import Live, Program, Statement, Steady
 from acl_cts.specs.program_bytes import digest
 from acl_cts.specs.program_rules import check_program
 
@@ -118,7 +118,7 @@ def finish(spec: Spec, draft: Draft) -> Case | None:
         family=draft.family,
         group=draft.group,
         program=program,
-        clauses=known.clauses | ({"common.robust-refusal"} if draft.undefined else frozenset()),
+        clauses=known.clauses | _further(spec, draft),
         functions=known.functions,
         needs=draft.needs,
         solo=draft.solo or known.entangled,
@@ -127,6 +127,15 @@ def finish(spec: Spec, draft: Draft) -> Case | None:
         item=draft.item or name,
         leaves=known.leaves,
     )
+
+
+def _further(spec: Spec, draft: Draft) -> frozenset[str]:
+    """Clauses that the draft puts to the test in other ways than by what one call answers."""
+    further = {"common.robust-refusal"} if draft.undefined else set()
+    if any(isinstance(statement, Steady) for statement in draft.body):
+        functions = (spec.functions[name] for name in spec.families[draft.family].functions)
+        further.update(clause.id for function in functions for clause in function.clauses if clause.balance)
+    return frozenset(further)
 
 
 def _planned(spec: Spec, draft: Draft) -> tuple[tuple[Statement, ...], Plan | None]:
