@@ -50,8 +50,10 @@ STEADY_WARM_UP = 16
 STEADY_SAMPLES = 32
 """Samples of one steady block at most."""
 
-STEADY_SECONDS = 4
-"""A steady block whose memory goes on growing is left after so long: what a slow library keeps may be a pool."""
+STEADY_SECONDS = 10
+STEADY_WAIT = 30
+"""A steady block whose memory goes on growing is left after so many seconds of its thread's own work, or of waiting:
+what a slow library keeps may be a pool."""
 
 STEADY_POOL = growth.STEADY_POOL
 GROWTH_IN_A_ROW = growth.IN_A_ROW
