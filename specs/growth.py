@@ -8,7 +8,7 @@ from itertools import pairwise
 from acl_cts.specs.trace import Sample
 
 STEADY_POOL = 88 * 2**20
-"""Bytes that a library may keep for later use, whatever it was given back: 64 MiB are common, and this is well above."""
+"""Bytes that a library may keep for later use, whatever it was given back: 64 MiB are common, and this is more."""
 
 IN_A_ROW = 3
 """Samples in a row up to the last over which memory that is never given back has grown."""
