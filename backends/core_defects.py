@@ -13,6 +13,7 @@ import jsonschema
 import yaml
 
 from acl_cts.backends.core_backend import FOLDER
+from acl_cts.specs.judgement import Strength
 from acl_cts.specs.loader import load_spec
 
 CATALOGUE = FOLDER / "defects.yaml"
@@ -40,6 +41,7 @@ class Kind(StrEnum):
     PARTIAL_EFFECT = "partial-effect"
     STRAY_WRITE = "stray-write"
     LEAK = "leak"
+    GROWTH = "growth"
     USE_AFTER_FREE = "use-after-free"
     UNINITIALISED = "uninitialised"
     HANG = "hang"
@@ -50,11 +52,18 @@ class Kind(StrEnum):
     RACE = "race"
 
 
+class Shows(StrEnum):
+    """What a defect shows as. A note changes no verdict."""
+
+    DISCREPANCY = "discrepancy"
+    NOTE = "note"
+
+
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One fault. `function`: where it sits, or is met first. `clause`: what it breaks; if that is advisory it must show
-    as a note, otherwise as a discrepancy. `report`: the field report that it follows, or ''. `flavour`: the build in
-    which the suite must find it. `why`: one sentence, why it is a violation."""
+    """One fault. `function`: where it sits, or is met first. `clause`: what it breaks. `report`: the field report
+    that it follows, or ''. `flavour`: the build in which the suite must find it. `why`: one sentence, why it is a
+    violation. `shows`: a note if the clause is advisory, otherwise a discrepancy."""
 
     id: str
     function: str
@@ -63,6 +72,7 @@ class Defect:
     report: str
     flavour: str
     why: str
+    shows: Shows = Shows.DISCREPANCY
 
     @property
     def defines(self) -> tuple[str, ...]:
@@ -78,10 +88,10 @@ def enumerator(identifier: str) -> str:
 @functools.cache
 def load_defects(path: Path = CATALOGUE) -> tuple[Defect, ...]:
     """All defects, in the order of the file. Raises DefectsError when it does not keep to its schema, gives an id
-    twice, or names a function or clause that the tables do not have."""
+    twice, names a function or clause that the tables do not have, or does not show as the strength of its clause says.
+    """
     entries = _checked(path)
     spec = load_spec()
-    clauses = {clause.id for clause in spec.clauses.values()}
     seen: set[str] = set()
     for entry in entries:
         name = entry["id"]
@@ -89,10 +99,19 @@ def load_defects(path: Path = CATALOGUE) -> tuple[Defect, ...]:
             raise DefectsError(f"{path.name}: {name}: is given twice")
         if entry["function"] not in spec.functions:
             raise DefectsError(f"{path.name}: {name}: the tables have no function {entry['function']}")
-        if entry["clause"] not in clauses:
+        clause = spec.clauses.get(entry["clause"])
+        if clause is None:
             raise DefectsError(f"{path.name}: {name}: the tables have no clause {entry['clause']}")
+        shows = Shows.NOTE if clause.strength is Strength.ADVISORY else Shows.DISCREPANCY
+        if entry.get("shows", Shows.DISCREPANCY) != shows:
+            raise DefectsError(f"{path.name}: {name}: shows: {clause.id} is {clause.strength}, '{shows}' was expected")
         seen.add(name)
-    return tuple(Defect(**{**entry, "kind": Kind(entry["kind"])}) for entry in entries)
+    return tuple(_defect(entry) for entry in entries)
+
+
+def _defect(entry: dict[str, Any]) -> Defect:
+    shows = Shows(entry.get("shows", Shows.DISCREPANCY))
+    return Defect(**{**entry, "kind": Kind(entry["kind"]), "shows": shows})
 
 
 def _checked(path: Path) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from acl_cts.backends.core_defects import Defect, Kind
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.growth import GROUP
 from acl_cts.reports.score_result import DefectScore, DetectorScore, Proof
 from acl_cts.specs.trace import Capability
 
@@ -17,14 +18,16 @@ PROOFS = 3
 @dataclass(frozen=True, slots=True)
 class Detector:
     """One means. `needs`: what a backend must give. `kinds`: of the defects that prove it. `flavour`: of the build that
-    it needs and that its defects name, '' for any. `group`: the only group of cases that it may use, '' for all.
-    which takes trials of its own. `leak_check`: whether lost memory can be looked for is found out."""
+    it needs and that its defects name, '' for any. `group`: the only group of cases that it may use, which takes trials
+    of its own; '' for all. `capability`: what a backend must be capable of for these trials. `leak_check`: whether lost
+    memory can be looked for is found out."""
 
     name: str
     needs: str
     kinds: frozenset[Kind]
     flavour: str = ""
     group: str = ""
+    capability: Capability | None = None
     leak_check: bool = False
 
     @property
@@ -38,11 +41,13 @@ class Detector:
         return tuple(fitting)[:PROOFS] if self.own_trials else tuple(fitting)
 
 
+HELD = "a process of which it can be told how much memory it holds (memory)"
 LIVE = "a backend that counts live objects and bytes (live-count)"
 
 DETECTORS = (
     Detector("live-object balance", LIVE, frozenset({Kind.LEAK}), "plain"),
-    Detector("growth over many cycles", LIVE, frozenset({Kind.LEAK}), "plain", group="cycle"),
+    Detector("live objects over many cycles", LIVE, frozenset({Kind.LEAK}), "plain", "cycle", Capability.LIVE_COUNT),
+    Detector("growth over many cycles", HELD, frozenset({Kind.GROWTH}), "plain", GROUP, Capability.MEMORY),
     Detector(
         "lost memory (LeakSanitizer)",
         "an asan build, and leave to look into processes (ptrace)",

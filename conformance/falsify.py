@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from acl_cts.specs.growth import STEADY_POOL
 from acl_cts.specs.interface import Kind, Param
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Exit, Fill, Literal, Program, Ramp, content, steps
@@ -16,6 +17,7 @@ from acl_cts.specs.trace import (
     Hit,
     InvokeRecord,
     LiveRecord,
+    MemoryRecord,
     Output,
     Phase,
     Pointer,
@@ -69,6 +71,9 @@ def falsify_record(spec: Spec, program: Program, trace: Trace, place: int) -> It
             yield forger.made("one object more", replace(record, objects=record.objects + 1))
             yield forger.made("one byte more", replace(record, bytes=record.bytes + 1))
             yield forger.made("memory lost", replace(record, lost=not record.lost))
+        case MemoryRecord(samples=samples) as record if samples:
+            more = tuple(replace(sample, host=sample.turns * STEADY_POOL) for sample in samples)
+            yield forger.made("memory grew", replace(record, samples=more))
 
 
 def _endings(program: Program, trace: Trace) -> Iterator[Falsified]:

@@ -24,6 +24,7 @@ ABLE = {
     Capability.STREAMS: "create a stream (streams)",
     Capability.DATA_ACCESS: "touch data areas (data-access)",
     Capability.EXIT: "end its process in the middle of a program (exit)",
+    Capability.MEMORY: "tell how much memory the library's process holds (memory)",
     Capability.INSTRUMENTED: "watch every memory access of the library (instrumented)",
 }
 """What a backend with the capability can do; the word behind it is the one of `acl-cts backends`."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.draft import Draft
+from acl_cts.conformance.growth import growth_drafts
 from acl_cts.conformance.limits import limit_drafts, sweep_drafts
 from acl_cts.conformance.longer import cycle_drafts, fault_drafts, robustness_drafts
 from acl_cts.conformance.matrix import (
@@ -22,7 +23,7 @@ from acl_cts.conformance.matrix import (
 from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
-from acl_cts.specs.program import Live, Program, Statement
+from acl_cts.specs.program import Live, Program, Statement, Steady
 from acl_cts.specs.program_bytes import digest
 from acl_cts.specs.program_rules import check_program
 
@@ -30,11 +31,16 @@ from acl_cts.specs.program_rules import check_program
 def cases(spec: Spec) -> tuple[Case, ...]:
     """Every case, in a fixed order. Programs that some answer could make undefined are no cases (robustness apart)."""
     found: dict[tuple[str, frozenset[str]], Case] = {}
-    for draft in drafts(spec):
+    _finish(spec, drafts(spec), found)
+    _finish(spec, growth_drafts(spec, tuple(found.values())), found)
+    return tuple(sorted(found.values(), key=lambda case: case.id))
+
+
+def _finish(spec: Spec, drafted: Iterable[Draft], found: dict[tuple[str, frozenset[str]], Case]) -> None:
+    for draft in drafted:
         case = finish(spec, draft)
         if case is not None:
             found.setdefault((digest(case.program), case.clauses), case)
-    return tuple(sorted(found.values(), key=lambda case: case.id))
 
 
 def case_list_hash(listed: Iterable[Case]) -> str:
@@ -46,7 +52,7 @@ def case_list_hash(listed: Iterable[Case]) -> str:
 
 
 def drafts(spec: Spec) -> Iterator[Draft]:
-    """All drafts; where two are the same program the first one gives the name."""
+    """All drafts that come from the tables at once; where two are the same program the first one gives the name."""
     yield from _support(spec)
     yield from _scenarios()
     yield from _programs(spec)
@@ -112,7 +118,7 @@ def finish(spec: Spec, draft: Draft) -> Case | None:
         family=draft.family,
         group=draft.group,
         program=program,
-        clauses=known.clauses | ({"common.robust-refusal"} if draft.undefined else frozenset()),
+        clauses=known.clauses | _further(spec, draft),
         functions=known.functions,
         needs=draft.needs,
         solo=draft.solo or known.entangled,
@@ -121,6 +127,15 @@ def finish(spec: Spec, draft: Draft) -> Case | None:
         item=draft.item or name,
         leaves=known.leaves,
     )
+
+
+def _further(spec: Spec, draft: Draft) -> frozenset[str]:
+    """Clauses that the draft puts to the test in other ways than by what one call answers."""
+    further = {"common.robust-refusal"} if draft.undefined else set()
+    if any(isinstance(statement, Steady) for statement in draft.body):
+        functions = (spec.functions[name] for name in spec.families[draft.family].functions)
+        further.update(clause.id for function in functions for clause in function.clauses if clause.balance)
+    return frozenset(further)
 
 
 def _planned(spec: Spec, draft: Draft) -> tuple[tuple[Statement, ...], Plan | None]:

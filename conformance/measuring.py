@@ -13,18 +13,19 @@ from pathlib import Path
 
 from acl_cts.backends.backend import BackendError, Options, Session
 from acl_cts.backends.core_backend import FOLDER, CoreBackend, build_core
-from acl_cts.backends.core_defects import Defect
+from acl_cts.backends.core_defects import Defect, Shows
 from acl_cts.backends.core_equivalents import Equivalent, Key, key_of
 from acl_cts.backends.core_mutant_build import MutantBuilder, NoCodeError
 from acl_cts.backends.core_mutants import Mutant
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.detectors import Detector
+from acl_cts.conformance.gate import ABLE
 from acl_cts.conformance.memo import Memo
 from acl_cts.conformance.share import share, weight
 from acl_cts.conformance.trial import Tried, tried
 from acl_cts.reports.results import RED
 from acl_cts.reports.score_result import DefectScore, Fate, MutantScore, Shown
-from acl_cts.specs.judgement import Finding, Strength, Verdict
+from acl_cts.specs.judgement import Finding, Verdict
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Live, steps
 
@@ -182,8 +183,9 @@ class Measuring:
         )
 
     def _hunt(self, defect: Defect, session: Session) -> tuple[Shown | None, bool]:
-        """How the defect shows first, and whether its own clause is named then or in some further case."""
-        advisory = self.spec.clauses[defect.clause].strength is Strength.ADVISORY
+        """How the defect shows first, and whether its own clause is named then or in some further case. One that must
+        show as a note counts as missed when it is accused: a note changes no verdict."""
+        advisory = defect.shows is Shows.NOTE
         started, answered = time.monotonic(), 0
         family = self.spec.functions[defect.function].family
         shown: Shown | None = None
@@ -196,6 +198,8 @@ class Measuring:
 
         for trial in tried(self.memo, session, feed()):
             answered += trial.calls
+            if advisory and trial.accuses:
+                return None, False
             named = any(finding.clause == defect.clause for finding in _findings(trial, advisory))
             if shown is None and (named if advisory else trial.accuses):
                 shown = _shown(trial, defect.clause if advisory else "", answered, time.monotonic() - started)
@@ -260,7 +264,9 @@ class Measuring:
                 told = session.identity.details.get("lost memory", "not looked for")
             return Proven(task.name, name, False, "" if told == "looked for" else told)
         chosen = [case for case in self.cases if case.group == detector.group]
-        with _open(library, timeout=DEFECT_TIMEOUT) as session:
+        with _open(library, detector.flavour or "plain", DEFECT_TIMEOUT) as session:
+            if detector.capability is not None and detector.capability not in session.capabilities:
+                return Proven(task.name, name, False, f"the backend cannot {ABLE[detector.capability]}")
             return Proven(task.name, name, any(trial.accuses for trial in tried(self.memo, session, chosen)))
 
 
@@ -301,7 +307,7 @@ def _shown(trial: Tried, clause: str = "", calls: int = 0, seconds: float = 0.0)
     finding = note or headline
     return Shown(
         case=result.id,
-        verdict=result.verdict.value,
+        verdict=Shows.NOTE.value if note else result.verdict.value,
         clause=finding.clause if finding else "",
         observed=finding.observed if finding else result.reason,
         calls=calls,

@@ -29,7 +29,7 @@ from typing import Any
 
 import yaml
 
-from acl_cts.specs.program import Call, Exit, FailAllocation, Hooks, Program, Read, Write, walk
+from acl_cts.specs.program import Call, Exit, FailAllocation, Hooks, Program, Read, Steady, Write, walk
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.trace import Capability
 
@@ -91,6 +91,8 @@ def asked_for(program: Program) -> frozenset[Capability]:
                 found.add(Capability.FAULT_INJECTION)
             case Hooks():
                 found.add(Capability.HOOKS)
+            case Steady():
+                found.add(Capability.MEMORY)
             case Exit():
                 found.add(Capability.EXIT)
             case Write() | Read():

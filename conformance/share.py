@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from acl_cts.conformance.case import Case
-from acl_cts.specs.program import BLOCKS, Repeat, Statement, UntilSame, children, counts
+from acl_cts.specs.program import BLOCKS, Repeat, Statement, Steady, UntilSame, children, counts
 
 OVERHEAD = 20
 """What a case costs besides its statements, in statements executed and judged; measured."""
@@ -31,6 +31,8 @@ def _executed(statement: Statement) -> int:
     if isinstance(statement, Repeat):
         turns = statement.count if counts(statement) else min(statement.count, ALIKE)
         return turns * inner
+    if isinstance(statement, Steady):
+        return ALIKE * inner
     return 1 + inner
 
 

@@ -9,6 +9,7 @@ from acl_cts.specs.trace import (
     Hit,
     InvokeRecord,
     LiveRecord,
+    MemoryRecord,
     Output,
     Pointer,
     Ptr,
@@ -66,6 +67,12 @@ def record_text(record: Record, pointers: tuple[Pointer, ...]) -> str:
             return f"not called ({error})" if error else f"returned {_value(ret, pointers)}{_hits(hits, pointers)}"
         case LiveRecord(objects=objects, bytes=held, lost=lost):
             return f"{objects} objects live, {held} bytes{', memory was lost' if lost else ''}"
+        case MemoryRecord(samples=()):
+            return "memory is measured from here on"
+        case MemoryRecord(samples=samples):
+            last = samples[-1]
+            device = f", {last.device} on the device" if last.device else ""
+            return f"after {last.turns} turns {last.host} bytes more are held{device}"
         case SameRecord(count=count):
             return f"the same answers {count} times more"
 

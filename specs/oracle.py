@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, get_args
 from acl_cts.specs.answer_text import answer_text, call_text, short
 from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Judged, Outcome, UnsetError
 from acl_cts.specs.frame import Frame
+from acl_cts.specs.growth import growing, leaked
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.judgement import Finding, Judgement, Observation, Strength, Verdict
 from acl_cts.specs.model import Clause, Spec
@@ -28,6 +29,7 @@ from acl_cts.specs.program import (
     Ref,
     Repeat,
     Statement,
+    Steady,
     UntilSame,
     Write,
     content,
@@ -41,6 +43,7 @@ from acl_cts.specs.trace import (
     End,
     InvokeRecord,
     LiveRecord,
+    MemoryRecord,
     Phase,
     Ptr,
     Record,
@@ -115,6 +118,7 @@ class _Judge:
         self.ledger = _Ledger()
         self.robust = Capability.ROBUST_HANDLES in trace.capabilities
         self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
+        self.steady: dict[int, tuple[Any, ...] | None] = {}
         self.settles = False
         self.called: list[_Called] = []
         self.watch = watch
@@ -155,6 +159,8 @@ class _Judge:
                 self._invoke(record, statement, counters)
             case LiveRecord(), _:
                 self._live(record)
+            case MemoryRecord(), Steady():
+                self._memory(record, statement)
             case _:
                 raise KeyError(f"record of step {record.step} is not one of {type(statement).__name__}")
 
@@ -551,6 +557,31 @@ class _Judge:
         else:
             self._violated(clause, record, [], observed)
             self.ledger.leak = clause.id
+
+    def _memory(self, record: MemoryRecord, steady: Steady) -> None:
+        """What is held over many turns, each of which gives back all that it takes."""
+        if not record.samples:
+            self.steady[record.step] = self.machine.summary()
+            return
+        before, clause = self.steady.pop(record.step, None), self._balance_clause(self.called)
+        if before is None or before != self.machine.summary() or clause is None:
+            return
+        observed = leaked(record.samples)
+        if observed and self.ledger.leak:
+            self.ledger.blocked.append(self._finding(clause, record, observed, self.ledger.leak))
+        elif observed:
+            self._violated(clause, record, [], f"{observed}, with the same objects alive as before")
+            self.ledger.leak = clause.id
+        elif record.samples[-1].turns < steady.at_least:
+            return
+        elif growing(record.samples):
+            last = record.samples[-1]
+            self.ledger.scarce = (
+                f"memory still grew when measuring ended: {last.host} bytes more after {last.turns} turns may be kept "
+                "for later use"
+            )
+        else:
+            self.ledger.held.add(clause.id)
 
     def _settled(self, record: LiveRecord) -> tuple[Any, ...] | None:
         """What a count means while something's life is unknown. Back at the count from before those objects, they are

@@ -25,6 +25,7 @@ from acl_cts.specs.program import (
     Ref,
     Repeat,
     Statement,
+    Steady,
     UntilSame,
     When,
     Write,
@@ -40,6 +41,9 @@ MAX_WORLDS = 24
 
 MAX_ITERATIONS = 256
 """Iterations of one repeat that are followed."""
+
+STEADY_ITERATIONS = 2
+"""Iterations of one steady block that are followed: each meets what the one before left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,9 @@ class _World:
                     self.block(body, step + 1, {**counters, loop: k})
             case When(accepted=accepted, body=body):
                 if self.failed is not None and self.failed is not accepted:
+                    self.block(body, step + 1, counters)
+            case Steady(body=body):
+                for _ in range(STEADY_ITERATIONS):
                     self.block(body, step + 1, counters)
             case UntilSame():
                 self.until(statement, step, counters)

@@ -18,6 +18,9 @@ FORMAT = 1
 MAX_REPEAT = 1_000_000
 """Highest iteration count of one `repeat`."""
 
+MAX_STEADY = 2**24
+"""Highest iteration count of one `steady`."""
+
 
 # ---------------------------------------------------------------------------------------------------------- values
 
@@ -198,6 +201,16 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
+class Steady:
+    """`body` again and again until the memory that the library's process holds grows no more: `at_least` times, and no
+    more than `at_most`. Where memory cannot be measured, once."""
+
+    at_least: int
+    at_most: int
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """Ask the backend to call registered hooks from inside its own calls from here on."""
 
@@ -222,7 +235,9 @@ class Parallel:
     branches: tuple[tuple[Statement, ...], ...]
 
 
-Statement = Call | Repeat | UntilSame | Write | Read | Invoke | FailAllocation | Live | Hooks | When | Exit | Parallel
+Statement = (
+    Call | Repeat | UntilSame | Write | Read | Invoke | FailAllocation | Live | Steady | Hooks | When | Exit | Parallel
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +251,14 @@ class Program:
 # -------------------------------------------------------------------------------------------------------- helpers
 
 
-BLOCKS = (Repeat, When, UntilSame, Parallel)
+BLOCKS = (Repeat, When, Steady, UntilSame, Parallel)
 """Statements that hold others."""
 
 
 def children(statement: Statement) -> tuple[Statement, ...]:
     """Statements inside a block, in the order of numbering."""
     match statement:
-        case Repeat(body=body) | When(body=body):
+        case Repeat(body=body) | When(body=body) | Steady(body=body):
             return body
         case UntilSame(call=call):
             return (call,)

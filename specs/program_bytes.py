@@ -35,6 +35,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -196,6 +197,10 @@ class _Writer:
         self.tagged(0x2B if statement.accepted else 0x2A)
         self.block(statement.body)
 
+    def steady(self, statement: Steady) -> None:
+        self.tagged(0x2E, statement.at_least, statement.at_most)
+        self.block(statement.body)
+
     def parallel(self, statement: Parallel) -> None:
         self.tagged(0x2D, len(statement.branches))
         for branch in statement.branches:
@@ -220,6 +225,7 @@ _WRITERS: dict[type, Callable[[_Writer, Any], None]] = {
     Invoke: _Writer.invoke,
     FailAllocation: lambda w, s: w.tagged(0x27, s.nth),
     Live: lambda w, s: w.tagged(0x28),
+    Steady: _Writer.steady,
     Hooks: lambda w, s: w.tagged(0x29),
     When: _Writer.when,
     Exit: lambda w, s: w.tagged(0x2C),
@@ -309,6 +315,8 @@ class _Reader:
                 return FailAllocation(self.number())
             case 0x2A | 0x2B:
                 return When(tag == 0x2B, self.block(depth + 1))
+            case 0x2E:
+                return Steady(self.number(), self.number(), self.block(depth + 1))
             case 0x2D:
                 return Parallel(tuple([self.block(depth + 1) for _ in range(self.count())]))
         if tag not in _PLAIN:

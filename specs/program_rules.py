@@ -11,6 +11,7 @@ import re
 
 from acl_cts.specs.program import (
     MAX_REPEAT,
+    MAX_STEADY,
     Call,
     Callback,
     Data,
@@ -30,6 +31,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -68,6 +70,7 @@ RESERVED = frozenset(
         "invoke",
         "fail",
         "live",
+        "steady",
         "hooks",
         "on",
         "parallel",
@@ -108,7 +111,7 @@ def check_statement(statement: Statement, loops: tuple[str, ...], depth: int = 0
     match statement:
         case Repeat(loop=loop, body=body):
             _check_block(body, (*loops, loop), depth)
-        case When(body=body):
+        case When(body=body) | Steady(body=body):
             _check_block(body, loops, depth)
         case Parallel(branches=branches):
             for branch in branches:
@@ -137,6 +140,9 @@ def check_head(statement: Statement, loops: tuple[str, ...]) -> None:
             _check_new_name(loop, loops)
         case UntilSame():
             _check_until(statement, loops)
+        case Steady(at_least=at_least, at_most=at_most):
+            _within("'steady' at most", at_most, 1, MAX_STEADY)
+            _within("'steady' at least", at_least, 1, at_most)
         case Write(ref=ref, offset=offset, data=data):
             _check_ref(ref, loops)
             _check_data(data)

@@ -36,6 +36,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -83,7 +84,7 @@ def _format_block(body: tuple[Statement, ...], indent: str, lines: list[str]) ->
 def _format_statement(statement: Statement, indent: str, lines: list[str]) -> None:
     lines.append(indent + format_line(statement))
     match statement:
-        case Repeat(body=body) | When(body=body):
+        case Repeat(body=body) | When(body=body) | Steady(body=body):
             _format_block(body, indent, lines)
         case Parallel(branches=branches):
             for branch in branches:
@@ -117,6 +118,8 @@ def format_line(statement: Statement) -> str:
             return f"on {'success' if accepted else 'refusal'}:"
         case Live():
             return "live"
+        case Steady(at_least=at_least, at_most=at_most):
+            return f"steady in {_format_int(at_least)} to {_format_int(at_most)}:"
         case Hooks():
             return "hooks"
         case Exit():
@@ -296,6 +299,9 @@ class _Reader:
             case Repeat(count=count, loop=loop):
                 check_nesting(depth)
                 return Repeat(count, loop, self.block(line, (*loops, loop), depth + 1))
+            case Steady(at_least=at_least, at_most=at_most):
+                check_nesting(depth)
+                return Steady(at_least, at_most, self.block(line, loops, depth + 1))
             case When(accepted=accepted):
                 check_nesting(depth)
                 return When(accepted, self.block(line, loops, depth + 1))
@@ -328,6 +334,7 @@ _MAX_BRACKETS = 8
 
 _BOUND = re.compile(r"(\w+) *(\[[^=]*\] *)?=")
 _REPEAT = re.compile(r"repeat +(\w+) +in +(.*?) *:")
+_STEADY = re.compile(r"steady +in +(.*?) +to +(.*?) *:")
 _UNTIL = re.compile(r"until +(\w+) +is +(.*?) *, *at +most +(.*?) *: *(.*)")
 
 
@@ -341,6 +348,9 @@ def _parse_line(text: str, loops: tuple[str, ...]) -> Statement:
         case "repeat":
             found = _REPEAT.fullmatch(code) or _refuse("'repeat i in 300:'")
             return Repeat(parse.plain(found[2]), found[1], ())
+        case "steady":
+            found = _STEADY.fullmatch(code) or _refuse("'steady in 1024 to 2**22:'")
+            return Steady(parse.plain(found[1]), parse.plain(found[2]), ())
         case "until":
             found = _UNTIL.fullmatch(code) or _refuse("'until b is a, at most 64: c[k] = f(...)'")
             return UntilSame(found[1], parse.ref(_expression(found[2])), parse.plain(found[3]), parse.attempt(found[4]))

@@ -28,6 +28,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -187,6 +188,8 @@ class _Writer:
                 self.invoke(statement)
             case FailAllocation(nth=nth):
                 self.put(f"fail_allocation({self.text(statement)}, {_number(nth)});")
+            case Steady():
+                self.steady(statement)
             case Live():
                 self.put(f"live({self.text(statement)});")
             case Hooks():
@@ -204,6 +207,14 @@ class _Writer:
         self.loops.append(statement.loop)
         self.block(statement.body)
         self.loops.pop()
+        self.put("}")
+
+    def steady(self, statement: Steady) -> None:
+        turn = self.names.name("turn", "turn")
+        self.put(
+            f"for (unsigned long {turn} = 0; steady({self.text(statement)}, {turn}, {statement.at_least}); {turn}++) {{"
+        )
+        self.block(statement.body)
         self.put("}")
 
     def until(self, statement: UntilSame) -> None:

@@ -134,10 +134,17 @@ RESERVED = frozenset(
 
 PIECES: tuple[tuple[str, str], ...] = (
     (
+        "quiet",
+        """\
+static bool quiet; /* of turns that only repeat what was said */""",
+    ),
+    (
         "say",
         """\
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
+    if (quiet)
+        return;
     va_list args;
     va_start(args, format);
     vprintf(format, args);
@@ -564,6 +571,42 @@ static void fail_allocation(const char *text, uint64_t nth)
         fail(nth);
     } else
         say("skipped: %s: the library cannot inject faults\\n", text);
+}""",
+    ),
+    (
+        "held",
+        """\
+/* Bytes of private writable memory, less what malloc has free where it tells. */
+static long held(void)
+{
+    typedef struct { size_t arena[8], free, top; } state;
+    state (*allocator)(void) = NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, "mallinfo2");
+    memcpy(&allocator, &symbol, sizeof symbol);
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL) {
+        if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    return (long)(pages * (unsigned long)sysconf(_SC_PAGESIZE)) - (long)(allocator != NULL ? allocator().free : 0);
+}""",
+    ),
+    (
+        "steady",
+        """\
+/* Whether there is another turn; says in the end how much memory was not given back since the first ones. */
+static bool steady(const char *text, unsigned long turn, unsigned long turns)
+{
+    static long before;
+    const unsigned long warm = turns < 16 ? turns / 2 : 16;
+    if (turn == warm)
+        before = held();
+    quiet = turn > 0 && turn < turns;
+    if (turn == turns)
+        say("%s -> after %lu turns %ld bytes more are held\\n", text, turns - warm, held() - before);
+    return turn < turns;
 }""",
     ),
     (

@@ -25,6 +25,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -135,7 +136,7 @@ class _Survey:
                 self.call(statement, counts)
             case Repeat(count=count, loop=loop, body=body):
                 self.block(body, {**counts, loop: count})
-            case When(body=body):
+            case When(body=body) | Steady(body=body):
                 self.block(body, counts)
             case UntilSame():
                 self.until(statement, counts)

@@ -31,6 +31,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -145,6 +146,9 @@ class _Writer:
                 self.invoke(statement)
             case FailAllocation(nth=nth):
                 self.put(f"fail_allocation({text}, {nth})")
+            case Steady(at_least=at_least, body=body):
+                self.put(f"for _ in steady({text}, {at_least}):")
+                self.block(body)
             case Live():
                 self.put(f"live({text})")
             case Hooks():

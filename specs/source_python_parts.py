@@ -16,11 +16,13 @@ LIBC.mmap.restype = c_void_p
 LIBC.mmap.argtypes = [c_void_p, c_size_t, c_int, c_int, c_int, c_size_t]
 LIBC.munmap.argtypes = [c_void_p, c_size_t]
 LIBC.mprotect.argtypes = [c_void_p, c_size_t, c_int]
-STATE = {"accepted": None, "hits": []}
+STATE = {"accepted": None, "hits": [], "quiet": False}
 KEPT = {}  # callbacks, so that none is collected while the library holds it
 
 
 def say(text, end="\\n"):
+    if STATE["quiet"]:
+        return
     print(text, end=end, flush=True)  # so that the last line names a call that crashed
 
 
@@ -259,6 +261,23 @@ def fail_allocation(text, nth):
         say(text)
         fail.argtypes, fail.restype = [c_uint64], None
         fail(nth)
+
+
+def held():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[5]) * os.sysconf("SC_PAGESIZE")
+
+
+def steady(text, turns):
+    """As many turns, of which the first alone is told; then how much memory was not given back since the first ones."""
+    warm = turns // 2
+    for turn in range(turns):
+        if turn == warm:
+            before = held()
+        yield turn
+        STATE["quiet"] = True
+    STATE["quiet"] = False
+    say(f"{text} -> after {turns - warm} turns {held() - before} bytes more are held")
 
 
 def live(text):

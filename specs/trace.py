@@ -29,6 +29,7 @@ class Capability(StrEnum):
     DATA_ACCESS = "data-access"
     EXIT = "exit"
     INSTRUMENTED = "instrumented"
+    MEMORY = "memory"
 
 
 class Phase(StrEnum):
@@ -132,6 +133,16 @@ class InvokeRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """Memory held after `turns` iterations, in bytes more than once the block was warm: `host` by the process, `device`
+    on the device, 0 where that is not told."""
+
+    turns: int
+    host: int
+    device: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class LiveRecord:
     """Live objects and bytes as the backend counts them. `lost`: a leak checker, where there is one, finds memory that
     nothing points at any more."""
@@ -144,6 +155,17 @@ class LiveRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """How the memory that the library's process holds changed over the iterations of a steady block. Without samples it
+    stands in front of the block. Of the iterations only the last before the samples is recorded, and one that answered
+    otherwise, which ends the block."""
+
+    step: int
+    loops: tuple[int, ...]
+    samples: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SameRecord:
     """`count` further iterations of the repeat at `step` answered exactly as the one recorded just before."""
 
@@ -152,7 +174,7 @@ class SameRecord:
     count: int
 
 
-Record = CallRecord | SkipRecord | TouchRecord | InvokeRecord | LiveRecord | SameRecord
+Record = CallRecord | SkipRecord | TouchRecord | InvokeRecord | LiveRecord | MemoryRecord | SameRecord
 
 
 class End(StrEnum):

@@ -19,12 +19,14 @@ from acl_cts.specs.trace import (
     Hit,
     InvokeRecord,
     LiveRecord,
+    MemoryRecord,
     Output,
     Phase,
     Pointer,
     Ptr,
     Record,
     SameRecord,
+    Sample,
     SkipRecord,
     TouchRecord,
     Trace,
@@ -90,6 +92,8 @@ def _record(record: Record) -> Json:
             result |= _given("hits", [_hit(hit) for hit in record.hits])
         case LiveRecord():
             result = {"live": [record.objects, record.bytes], **_given("lost", int(record.lost))}
+        case MemoryRecord(samples=samples):
+            result = {"memory": [[sample.turns, sample.host, sample.device] for sample in samples]}
         case SameRecord(count=count):
             result = {"same": count}
     return {"step": record.step, **_given("loops", list(record.loops)), **result}
@@ -331,6 +335,10 @@ class _Records:
         objects, held = top.get("live").items(2)
         return LiveRecord(step, loops, objects.signed(), held.signed(), top.optional("lost", _Node.whole) == 1)
 
+    def memory(self, top: _Object, step: int, loops: tuple[int, ...]) -> MemoryRecord:
+        rows = [node.items(3) for node in top.get("memory").items()]
+        return MemoryRecord(step, loops, tuple(Sample(turns.whole(), a.signed(), b.signed()) for turns, a, b in rows))
+
     def same(self, top: _Object, step: int, loops: tuple[int, ...]) -> SameRecord:
         return SameRecord(step, loops, top.get("same").whole())
 
@@ -341,5 +349,6 @@ _KINDS: dict[str, Callable[[_Records, _Object, int, tuple[int, ...]], Record]] =
     "touch": _Records.touch,
     "invoke": _Records.invoke,
     "live": _Records.live,
+    "memory": _Records.memory,
     "same": _Records.same,
 }

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from acl_cts.specs.program import (
     MAX_REPEAT,
+    MAX_STEADY,
     Call,
     Callback,
     Exit,
@@ -29,6 +30,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -45,11 +47,13 @@ from acl_cts.specs.trace import (
     Hit,
     InvokeRecord,
     LiveRecord,
+    MemoryRecord,
     Phase,
     Pointer,
     Ptr,
     Record,
     SameRecord,
+    Sample,
     SkipRecord,
     TouchRecord,
     Trace,
@@ -142,7 +146,11 @@ def statements(loops: Loops = (), depth: int = 0) -> st.SearchStrategy[Statement
     if depth >= 8:
         return simple(loops)
     inner = st.deferred(lambda: bodies(loops, depth + 1))
-    blocks = st.builds(When, st.booleans(), inner) | st.builds(Parallel, st.lists(inner, max_size=2).map(tuple))
+    turns = st.lists(st.integers(1, MAX_STEADY), min_size=2, max_size=2).map(sorted)
+    steady = st.builds(lambda turns, body: Steady(turns[0], turns[1], body), turns, inner)
+    blocks = (
+        steady | st.builds(When, st.booleans(), inner) | st.builds(Parallel, st.lists(inner, max_size=2).map(tuple))
+    )
     return st.integers(0, 9).flatmap(
         lambda kind: repeats(loops, depth) if kind == 8 else blocks if kind == 9 else simple(loops)
     )
@@ -199,6 +207,7 @@ def records(
     outs = st.tuples(text, scalars | st.binary(max_size=9) | st.none())
     hit = st.builds(Hit, text, st.integers(1, 4), st.lists(scalars, max_size=3).map(tuple), st.none() | scalars)
     hits = st.lists(hit, max_size=2).map(tuple)
+    sample = st.builds(Sample, small, st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40))
     breaches = st.lists(st.builds(Breach, text, st.integers(-99, 99)), max_size=2).map(tuple)
     outputs = st.lists(outs, max_size=3).map(tuple)
     return st.one_of(
@@ -207,5 +216,6 @@ def records(
         st.builds(TouchRecord, step, loops, text, st.none() | st.binary(max_size=9), st.none() | small),
         st.builds(InvokeRecord, step, loops, text, st.none() | scalars, hits),
         st.builds(LiveRecord, step, loops, small, small, st.booleans()),
+        st.builds(MemoryRecord, step, loops, st.lists(sample, max_size=3).map(tuple)),
         st.builds(SameRecord, step, loops, small),
     )

@@ -222,6 +222,15 @@ WRONG = (
         "aclrtAllocBuf",
         "mbuf.alloc.handle",
     ),
+    _thin(
+        "hoards-all",
+        "a block of memory is kept for every buffer that was freed",
+        "hoarder.c",
+        "FOREVER",
+        "aclrtFreeBuf",
+        "mbuf.free.gives-back",
+        verdicts=frozenset({"leak"}),
+    ),
     _thin("one-area", "two live buffers over one area", "twin_buffers.c", "ONE_AREA", "", "mbuf.data.apart"),
 )
 """Libraries that break one documented sentence."""
@@ -231,6 +240,8 @@ AWKWARD = (
     Target("mbuf-only", "no allocator family", 4, exports="mbuf_only.map"),
     Target("allocator-only", "no Mbuf family, no lifecycle", 0, exports="allocator_only.map"),
     Target("device-memory", "data areas only in reach of aclrtMemcpy", 0, "device_memory.c"),
+    Target("hoards-64-mib", "64 MiB of freed memory are kept for later", 0, "hoarder.c", ("QUARANTINE",)),
+    Target("table-doubles", "a table that grows up to a limit", 0, "hoarder.c", ("DOUBLING",)),
     Target("slow-noisy", "two seconds to start, threads, a SIGSEGV handler, chatter", 0, "noisy.c"),
 )
 """Libraries that break nothing."""

@@ -11,9 +11,8 @@ import yaml
 
 from acl_cts.backends.backend import Options
 from acl_cts.backends.core_backend import FOLDER, CoreBackend, build_core
-from acl_cts.backends.core_defects import CATALOGUE, Defect, DefectsError, Kind, enumerator, load_defects
+from acl_cts.backends.core_defects import CATALOGUE, Defect, DefectsError, Kind, Shows, enumerator, load_defects
 from acl_cts.conformance.case_cache import cached_cases
-from acl_cts.specs.judgement import Strength
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.oracle import judge
 
@@ -90,6 +89,14 @@ WRONG = (
     ("format: 1\ndefects:\n" + ENTRY + ENTRY, "one: is given twice"),
     ("format: 1\ndefects:\n" + ENTRY.replace("AllocBuf", "AllocBag"), "one: the tables have no function aclrtAllocBag"),
     (
+        "format: 1\ndefects:\n" + ENTRY.replace("report: A11", "report: A11, shows: note"),
+        "one: shows: mbuf.alloc.limit is obligation, 'discrepancy' was expected",
+    ),
+    (
+        "format: 1\ndefects:\n" + ENTRY.replace("mbuf.alloc.limit", "mbuf.get-user.stale"),
+        "one: shows: mbuf.get-user.stale is advisory, 'note' was expected",
+    ),
+    (
         "format: 1\ndefects:\n" + ENTRY.replace("alloc.limit", "alloc.edge"),
         "one: the tables have no clause mbuf.alloc.edge",
     ),
@@ -160,6 +167,9 @@ FOUND = (
     "index-signed",
     "fresh-advise-uninitialised",
     "free-loses-memory",
+    "freed-areas-are-kept",
+    "uncounted-areas-stay",
+    "refused-append-is-noted",
     "register-256-refused",
     "exit-calls-the-free-function",
 )
@@ -169,7 +179,7 @@ FOUND = (
 def test_a_defect_is_found(identifier: str) -> None:
     """By a case of its function, of the scenarios of its field report, or that puts its clause to the test."""
     defect, spec = named(identifier), load_spec()
-    advisory = spec.clauses[defect.clause].strength is Strength.ADVISORY
+    advisory = defect.shows is Shows.NOTE
     places = [f"/{defect.function}/"] + [f"/scenario/{defect.report}/"] * bool(defect.report)
     related = [c for c in cached_cases(spec) if defect.clause in c.clauses or any(place in c.id for place in places)]
     cases = [case for case in related if not case.planned]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import example, given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from programs import programs
 
 from acl_cts.specs.program import (
+    BLOCKS,
     Call,
     Callback,
     Fill,
@@ -27,6 +30,7 @@ from acl_cts.specs.program import (
     Ref,
     Repeat,
     Room,
+    Statement,
     Target,
     UntilSame,
     When,
@@ -267,3 +271,9 @@ def test_the_module_evaluates_nothing() -> None:
     source = Path(sys.modules["acl_cts.specs.program_text"].__file__ or "").read_text()
     assert "eval(" not in source.replace('ast.parse(code.strip(), mode="eval")', "")
     assert "exec(" not in source
+
+
+def test_every_statement_that_holds_others_is_a_block() -> None:
+    for kind in get_args(Statement):
+        holds = any("Statement" in str(part.type) or part.type == "Call" for part in dataclasses.fields(kind))
+        assert holds == (kind in BLOCKS), kind

@@ -20,12 +20,14 @@ from acl_cts.specs.trace import (
     Hit,
     InvokeRecord,
     LiveRecord,
+    MemoryRecord,
     Output,
     Phase,
     PointerTable,
     Ptr,
     Record,
     SameRecord,
+    Sample,
     SkipRecord,
     TouchRecord,
     Trace,
@@ -231,9 +233,14 @@ class _State:
             return self.invoke(step, loops, self.decoder.callbacks[head >> 16 & 0xFFFF])
         if code == Code.LIVE:
             return LiveRecord(step, loops, self.word(), self.word(), bool(head >> 16 & 0xFFFF))
+        if code == Code.MEMORY:
+            return MemoryRecord(step, loops, tuple(self.sample() for _ in range(self.word())))
         if code == Code.SAME:
             return SameRecord(step, loops, self.word())
         raise KeyError(f"record code {code}")
+
+    def sample(self) -> Sample:
+        return Sample(self.word(), self.signed(), self.signed())
 
     def touch(self, step: int, loops: tuple[int, ...]) -> TouchRecord:
         head = self.word()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from acl_cts.specs import growth
+
 VERSION = 1
 """Version of everything in this module; part of what an executor tells of itself."""
 
@@ -41,6 +43,20 @@ CHUNK = 1 << 16
 
 DIRTY_LIMIT = 1024
 """Bytes at the start of fresh heap memory that the plain executor makes dirty."""
+
+STEADY_WARM_UP = 16
+"""Iterations of a steady block before memory is measured first; from there on their number doubles between samples."""
+
+STEADY_SAMPLES = 32
+"""Samples of one steady block at most."""
+
+STEADY_SECONDS = 10
+STEADY_WAIT = 30
+"""A steady block whose memory goes on growing is left after so many seconds of its thread's own work, or of waiting:
+what a slow library keeps may be a pool."""
+
+STEADY_POOL = growth.STEADY_POOL
+GROWTH_IN_A_ROW = growth.IN_A_ROW
 
 MAX_BATCH = 1024
 """Programs of one command."""
@@ -125,6 +141,7 @@ class Op(IntEnum):
     LIVE = 8
     WHEN = 9
     EXIT = 10
+    STEADY = 11
 
 
 class Arg(IntEnum):
@@ -171,6 +188,8 @@ class Record(IntEnum):
     SAME = 6
     TURN = 7
     """The loop at the depth in bits 8..15 goes into the turn that the second word states."""
+    MEMORY = 9
+    """Second word: number of samples; three words each: iterations, bytes more held by the process, on the device."""
     END = 8
     """The last one: second word ending (bits 0..7), phase (8..15, `NO_PHASE` for none), length of the detail (32..63);
     then the loops, then the detail, padded to words."""

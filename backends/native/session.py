@@ -319,6 +319,8 @@ def capabilities(greeting: Greeting) -> frozenset[Capability]:
     found |= {Capability.DATA_ACCESS, Capability.EXIT}
     if greeting.streams:
         found.add(Capability.STREAMS)
+    if greeting.memory:
+        found.add(Capability.MEMORY)
     if greeting.flavour in ("asan", "tsan"):
         found.add(Capability.INSTRUMENTED)
     return frozenset(found)

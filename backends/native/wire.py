@@ -31,6 +31,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -133,6 +134,8 @@ class _Lowering:
                 return self.invoke(statement, step)
             case FailAllocation(nth=nth):
                 return self.op(Op.FAIL, step, [nth])
+            case Steady(at_least=at_least, at_most=at_most, body=body):
+                return self.op(Op.STEADY, step, [at_least, at_most, *self.block(body)])
             case Live():
                 return self.op(Op.LIVE, step, [])
             case When(accepted=accepted, body=body):

@@ -64,6 +64,7 @@ class Greeting:
     capabilities: int = 0
     copy: bool = False
     streams: bool = False
+    memory: bool = False
     version: str = ""
     soc: str = ""
     pointers: dict[int, str] = field(default_factory=dict)
@@ -168,6 +169,8 @@ class Worker:
                     greeting.copy = value == "1"
                 case "streams":
                     greeting.streams = value == "1"
+                case "memory":
+                    greeting.memory = value == "1"
                 case "callback":
                     ctype, number, raw = map(int, value.split())
                     if ctype < len(callbacks):

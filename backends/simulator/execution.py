@@ -108,6 +108,9 @@ class Execution:
             case p.Live():
                 heap = self.process.heap
                 self.records.append(LiveRecord(node.step, self.loops, heap.objects, heap.bytes))
+            case p.Steady():
+                self.block(node.body)
+                self.skip(node, "unavailable")
             case p.Hooks():
                 self.process.hooks = True
             case p.When(accepted=accepted):

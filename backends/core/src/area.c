@@ -71,6 +71,14 @@ static void defect_share_memory(struct area *area)
     area->bytes = defect_first.bytes;
 }
 
+/* Hangs `memory` on a list that nothing is taken from. */
+static void defect_keep(void *memory)
+{
+    static void *defect_kept;
+    memcpy(memory, &defect_kept, sizeof(defect_kept));
+    defect_kept = memory;
+}
+
 struct area *area_create(size_t size)
 {
     struct area *area = inner_calloc(sizeof(*area));
@@ -79,7 +87,9 @@ struct area *area_create(size_t size)
     }
     area->bytes = take_memory(size);
     if (area->bytes == NULL) {
-        if (!DEFECT(failed_alloc_loses_memory)) {
+        if (DEFECT(failed_alloc_keeps_memory)) {
+            defect_keep(area);
+        } else if (!DEFECT(failed_alloc_loses_memory)) {
             free(area);
         }
         return NULL;
@@ -120,6 +130,10 @@ void area_drop(struct area *area)
         return;
     }
     live_drop(sizeof(*area) + area->size);
-    give_memory(area->bytes, area->size);
+    if (DEFECT(freed_areas_are_kept) && area->size >= sizeof(void *) && is_on_heap(area->size)) {
+        defect_keep(area->bytes);
+    } else if (!DEFECT(uncounted_areas_stay)) {
+        give_memory(area->bytes, area->size);
+    }
     free(area);
 }

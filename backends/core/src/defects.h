@@ -29,11 +29,15 @@ enum core_defect {
     CORE_DEFECT_recycled_head_keeps_its_count,
     CORE_DEFECT_failed_alloc_loses_the_buffer,
     CORE_DEFECT_failed_alloc_loses_memory,
+    CORE_DEFECT_failed_alloc_keeps_memory,
     CORE_DEFECT_failed_alloc_crashes,
     CORE_DEFECT_alloc_worn_out,
     /* aclrtFreeBuf */
     CORE_DEFECT_free_keeps_the_area,
     CORE_DEFECT_free_loses_memory,
+    CORE_DEFECT_freed_areas_are_kept,
+    CORE_DEFECT_uncounted_areas_stay,
+    CORE_DEFECT_freed_slots_are_never_used_again,
     CORE_DEFECT_every_free_drops_the_area,
     CORE_DEFECT_free_of_original_drops_the_area,
     CORE_DEFECT_free_of_copy_refused,
@@ -119,6 +123,7 @@ enum core_defect {
     CORE_DEFECT_refused_append_counts,
     CORE_DEFECT_refused_append_keeps_the_head,
     CORE_DEFECT_failed_append_links,
+    CORE_DEFECT_refused_append_is_noted,
     CORE_DEFECT_append_to_itself_makes_a_ring,
     CORE_DEFECT_append_of_own_member_makes_a_ring,
     /* aclrtGetBufFromChain */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "acl_cts_core.h"
+#include "defects.h"
 #include "lock.h"
 
 static uint64_t allocations_until_fault; /* 0: none is armed */
@@ -61,7 +62,8 @@ uint64_t live_byte_count(void)
 
 uint64_t aclctsCapabilities(void)
 {
-    return ACL_CTS_ROBUST_HANDLES | ACL_CTS_THREAD_SAFE | ACL_CTS_FAULT_INJECTION | ACL_CTS_LIVE_COUNT;
+    uint64_t counts = DEFECT(uncounted_areas_stay) ? 0 : ACL_CTS_LIVE_COUNT;
+    return ACL_CTS_ROBUST_HANDLES | ACL_CTS_THREAD_SAFE | ACL_CTS_FAULT_INJECTION | counts;
 }
 
 void aclctsFailAllocation(uint64_t nth)

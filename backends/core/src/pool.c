@@ -50,8 +50,10 @@ void pool_give(struct pool *pool, void *object)
 {
     struct slot *slot = object;
     slot->live = false;
-    slot->next_free = pool->free_slots;
-    pool->free_slots = slot;
+    if (!DEFECT(freed_slots_are_never_used_again)) {
+        slot->next_free = pool->free_slots;
+        pool->free_slots = slot;
+    }
     pool->live_slots--;
     live_drop(pool->slot_size);
 }
