@@ -142,10 +142,20 @@ def statements(loops: Loops = (), depth: int = 0) -> st.SearchStrategy[Statement
     if depth >= 8:
         return simple(loops)
     inner = st.deferred(lambda: bodies(loops, depth + 1))
-    blocks = st.builds(When, st.booleans(), inner) | st.builds(Parallel, st.lists(inner, max_size=2).map(tuple))
+    blocks = st.builds(When, st.booleans(), inner) | parallels(loops)
     return st.integers(0, 9).flatmap(
         lambda kind: repeats(loops, depth) if kind == 8 else blocks if kind == 9 else simple(loops)
     )
+
+
+@st.composite
+def parallels(draw: st.DrawFn, loops: Loops) -> Parallel:
+    """Two or three threads, each with names of its own for what it binds."""
+    branches = []
+    for thread in range(draw(st.integers(2, 3))):
+        target = st.none() | st.builds(Target, st.just(f"thread_{thread}"), st.none() | indexes(loops))
+        branches.append(tuple(draw(st.lists(calls(loops, target), min_size=1, max_size=4))))
+    return Parallel(tuple(branches))
 
 
 @st.composite
