@@ -162,6 +162,7 @@ class End(StrEnum):
     CRASH = "crash"
     EXIT = "exit"
     TIMEOUT = "timeout"
+    RACE = "race"
     UNSUPPORTED = "unsupported"
     ERROR = "error"
 
@@ -170,7 +171,7 @@ class End(StrEnum):
 class Ending:
     """How it ended and, when not `completed`, where.
 
-    `detail`: crash: signal name or sanitizer summary · exit: the status · unsupported: what is missing (a function's
+    `detail`: crash: signal name or sanitizer summary · race: what the thread sanitizer saw · exit: the status · unsupported: what is missing (a function's
     name or a capability) · error: what went wrong in the harness.
     """
 

@@ -25,6 +25,7 @@ from acl_cts.specs.program import (
     Value,
     children,
 )
+from acl_cts.specs.program_rules import ProgramError, check_threads
 from acl_cts.specs.trace import End
 
 MOST_CALLER_BYTES = 1 << 20
@@ -59,7 +60,7 @@ def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...
     for statement in statements:
         step = first
         if isinstance(statement, Parallel):
-            raise Refused(End.UNSUPPORTED, step, "", "parallel")
+            _check_threads(step, statement)
         body, first = plan(children(statement), step + 1)
         if isinstance(statement, Call):
             function = FUNCTIONS.get(statement.function)
@@ -74,6 +75,13 @@ def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...
         else:
             nodes.append(Node(step, statement, body))
     return tuple(nodes), first
+
+
+def _check_threads(step: int, block: Parallel) -> None:
+    try:
+        check_threads(block)
+    except ProgramError as error:
+        raise Refused(End.ERROR, step, "", error.what) from None
 
 
 def _check(step: int, function: Function, call: Call) -> None:
