@@ -36,9 +36,7 @@ class Twins:
     def _copied(self, value: Any) -> Any:
         if isinstance(value, Obj):
             return self._twin(value)
-        if type(value) is tuple and any(isinstance(each, Obj) for each in value):
-            return tuple(map(self._copied, value))
-        return value
+        return tuple(map(self._copied, value)) if _lists_objects(value) else value
 
     def _twin(self, item: Obj) -> Obj:
         twin = self._twins.get(id(item))
@@ -49,6 +47,11 @@ class Twins:
             self._twins[id(item)] = twin
             self._todo.append((item, twin))
         return twin
+
+
+def _lists_objects(value: Any) -> bool:
+    """Whether `value` is a list of objects; other lists are bytes, and long."""
+    return type(value) is tuple and value != () and isinstance(value[-1], Obj)
 
 
 def fork(run: Execution) -> Execution:
@@ -76,7 +79,7 @@ def _machine(machine: Machine, twins: Twins) -> Machine:
             name: {twins.of(key): twins.of(record) for key, record in keys.items()}
             for name, keys in machine.collections.items()
         },
-        objects=[twins.of(item) for item in machine.objects],
+        objects=[twins.of(item) for item in machine.objects if item.alive is not False],
     )
     made.pending = {
         (name, id(twin)): clause
@@ -105,9 +108,7 @@ class _Numbers:
                 number = self._numbers[id(value)] = len(self.found)
                 self.found.append(value)
             return _Number(number)
-        if type(value) is tuple:
-            return tuple(map(self.mark, value))
-        return value  # type: ignore[no-any-return]
+        return tuple(map(self.mark, value)) if _lists_objects(value) else value  # type: ignore[no-any-return]
 
 
 class _Number(int):
@@ -157,22 +158,17 @@ def fingerprint(run: Execution) -> Hashable:
 
 
 def _described(item: Obj, mark: Any) -> Hashable:
-    earlier = item.earlier
-    before = None if earlier is None else tuple((n, v) for n, v in earlier.fields.items() if type(v) is tuple)
+    before = item.earlier.fields.items() if item.earlier is not None else ()
     return (
         item.kind,
         item.alive,
         item.taint,
         tuple(item.addresses),
         tuple((name, mark(value)) for name, value in item.fields.items()),
-        None if before is None else tuple((n, _shallow(v)) for n, v in before),
+        tuple((name, value) for name, value in before if type(value) is tuple and not _lists_objects(value)),
         frozenset(item.pending.items()),
         tuple(item.writes),
     )
-
-
-def _shallow(value: tuple[Any, ...]) -> Hashable:
-    return tuple("object" if isinstance(each, Obj) else each for each in value)
 
 
 def _pending(machine: Machine, numbers: _Numbers) -> list[tuple[str, Hashable, str]]:

@@ -106,17 +106,17 @@ class Blocks:
 
 @dataclass(slots=True)
 class _Way(Generic[F]):
-    """A follower and its state."""
+    """A follower and the number of its state."""
 
     follower: F
-    state: Hashable
+    state: int
 
     @property
     def likelihood(self) -> tuple[int, int]:
         return self.follower.faults, self.follower.blame
 
 
-_Level = dict[tuple[int, ...], dict[Hashable, _Way[F]]]
+_Level = dict[tuple[int, ...], dict[int, _Way[F]]]
 """By how many answers of each thread were followed, the states that this may have led to."""
 
 
@@ -135,7 +135,8 @@ class Interleaver(Generic[F]):
     blocks: Blocks = field(init=False)
     blocks_met: int = 0
     _steps: int = 0
-    _met: dict[Hashable, tuple[_Way[F], ...]] = field(default_factory=dict)
+    _states: dict[Hashable, int] = field(default_factory=dict)
+    _met: dict[tuple[int, Hashable], tuple[_Way[F], ...]] = field(default_factory=dict)
     _end: F | None = None
 
     def __post_init__(self) -> None:
@@ -143,7 +144,7 @@ class Interleaver(Generic[F]):
 
     def run(self, first: F, records: Sequence[Record]) -> F:
         """The follower that saw all of `records`, the likeliest if there are several. Raises TooManyError."""
-        ways = [_Way(first, None)]
+        ways = [_Way(first, -1)]
         place = 0
         while place < len(records) and self._end is None:
             threaded = records[place].step in self.blocks.around
@@ -152,10 +153,13 @@ class Interleaver(Generic[F]):
                 end += 1
             stretch, place = records[place:end], end
             if threaded or len(ways) > 1:
-                ways = self._records([_Way(way.follower, way.follower.state()) for way in ways], stretch)
+                ways = self._records([self._way(way.follower) for way in ways], stretch)
             elif not ways[0].follower.follow(stretch):
                 self._end = ways[0].follower
         return self._end or min(ways, key=lambda way: way.likelihood).follower
+
+    def _way(self, follower: F) -> _Way[F]:
+        return _Way(follower, self._states.setdefault(follower.state(), len(self._states)))
 
     def _records(self, ways: list[_Way[F]], records: Sequence[Record]) -> list[_Way[F]]:
         place = 0
@@ -202,7 +206,7 @@ class Interleaver(Generic[F]):
         """Follow the last iteration again for each further one, until the states come again that were there before."""
         depth = len(record.loops)
         block = self._last_iteration(record, before)
-        seen: dict[frozenset[Hashable], int] = {}
+        seen: dict[frozenset[int], int] = {}
         turn, end = (block[-1].loops[depth] + 1 if block else 0), record.count
         if not block:
             return ways
@@ -237,7 +241,7 @@ class Interleaver(Generic[F]):
     def _take(self, ways: list[_Way[F]], group: Group) -> list[_Way[F]]:
         """Every state that some order of `group` leads to; when there is none, the likeliest one, accused."""
         answers = self._answers(group)
-        found: dict[Hashable, _Way[F]] = {}
+        found: dict[int, _Way[F]] = {}
         for way in ways:
             for further in self._known(way, group, answers):
                 _keep(found, further)
@@ -288,7 +292,7 @@ class Interleaver(Generic[F]):
             return None
         if not going_on:
             self._end = follower
-        return _Way(follower, follower.state())
+        return self._way(follower)
 
     def _accused(self, way: _Way[F], group: Group) -> _Way[F]:
         """`way` after `group`, which nothing explains."""
@@ -296,7 +300,7 @@ class Interleaver(Generic[F]):
             follower = way.follower.fork()
             if not follower.follow(group.records):
                 self._end = follower
-            return _Way(follower, follower.state())
+            return self._way(follower)
         places, states = next(iter(self._explored(way, group).items()))
         nearest = min(states.values(), key=lambda each: each.likelihood).follower
         number = next(k for k, thread in enumerate(group.threads) if places[k] < len(thread))
@@ -305,7 +309,7 @@ class Interleaver(Generic[F]):
         follower.follow((record,))
         self.unexplained(way.follower, follower, record)
         self._end = follower
-        return _Way(follower, None)
+        return _Way(follower, -1)
 
     def _answers(self, group: Group) -> Hashable:
         """What was answered; in which iteration, only where that matters."""
@@ -314,7 +318,7 @@ class Interleaver(Generic[F]):
         return tuple(self.moved(record, ()) for record in group.records)
 
 
-def _keep(found: dict[Hashable, _Way[F]], made: _Way[F]) -> None:
+def _keep(found: dict[int, _Way[F]], made: _Way[F]) -> None:
     """Of two ways to the same state, the likelier one stays."""
     other = found.get(made.state)
     if other is None or made.likelihood < other.likelihood:
@@ -331,4 +335,6 @@ def _turns(node: Any) -> bool:
         return _turns(node.args) or _turns(node.target)
     if isinstance(node, Ref | Target):
         return _turns(node.index)
-    return _turns(tuple(getattr(node, name) for name in ("ref", "function", "like", "args", "call") if hasattr(node, name)))
+    return _turns(
+        tuple(getattr(node, name) for name in ("ref", "function", "like", "args", "call") if hasattr(node, name))
+    )

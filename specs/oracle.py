@@ -152,7 +152,9 @@ def _in_any_order(first: _Judge, program: Program) -> Judgement:
     try:
         last = interleaver.run(first, trace.records)
     except TooManyError:
-        return Judgement(Verdict.INCONCLUSIVE, reason="the threads' calls can have come in more orders than are followed")
+        return Judgement(
+            Verdict.INCONCLUSIVE, reason="the threads' calls can have come in more orders than are followed"
+        )
     except (KeyError, IndexError, UnsetError) as error:
         return _unfitting(error)
     if interleaver.blocks_met and not last.faults:

@@ -141,7 +141,9 @@ def check_threads(block: Parallel) -> None:
         for call in branch:
             target = call.target if isinstance(call, Call) else None
             if target and any(target.name in names for other, names in enumerate(used) if other != number):
-                raise ProgramError(f"'{target.name}' is bound in one thread and used in another; other names are expected")
+                raise ProgramError(
+                    f"'{target.name}' is bound in one thread and used in another; other names are expected"
+                )
 
 
 def _names(branch: tuple[Statement, ...]) -> frozenset[str]:
