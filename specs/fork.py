@@ -90,6 +90,21 @@ def _machine(machine: Machine, twins: Twins) -> Machine:
     return made
 
 
+def forget(run: Execution, names: frozenset[str]) -> None:
+    """Let go of `names`, which are bound again before they are used again, and of what is gone and has no name: only
+    what it had left in its memory could still be told of it."""
+    for known in (run.bindings, run.located):
+        for key in [key for key in known if key[0] in names]:
+            del known[key]
+    named = {id(value) for bound in run.bindings.values() for value in (bound.principal, *bound.outs.values())}
+    machine = run.machine
+    holders = {
+        place: item for place, item in machine.parts.holders.items() if item.alive is not False or id(item) in named
+    }
+    regions = {id(item): item for item in map(machine.region_of, holders.values()) if item is not None}
+    machine.take_over(holders, {k: n for k, n in machine.parts.owners.items() if k in regions}, regions.get)
+
+
 # ---------------------------------------------------------------------------------------------------- telling apart
 
 
@@ -108,7 +123,7 @@ class _Numbers:
                 number = self._numbers[id(value)] = len(self.found)
                 self.found.append(value)
             return _Number(number)
-        return tuple(map(self.mark, value)) if _lists_objects(value) else value  # type: ignore[no-any-return]
+        return tuple(map(self.mark, value)) if _lists_objects(value) else value
 
 
 class _Number(int):

@@ -11,11 +11,25 @@ around a block costs no more than what is new in it. `MOST_STEPS` and `MOST_STAT
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from acl_cts.specs.program import Call, Index, Int, Parallel, Program, Ref, Statement, Target, size, steps, walk
+from acl_cts.specs.program import (
+    Call,
+    Index,
+    Int,
+    Parallel,
+    Program,
+    Ref,
+    Repeat,
+    Statement,
+    Target,
+    children,
+    size,
+    steps,
+    walk,
+)
 from acl_cts.specs.trace import Ending, Record, SameRecord
 
 MOST_STEPS = 20_000
@@ -35,6 +49,10 @@ class Follower(Protocol):
 
     def follow(self, records: Sequence[Record]) -> bool:
         """Take the next answers; False when nothing after them can be judged."""
+        ...
+
+    def forget(self, names: frozenset[str]) -> Self:
+        """A copy that has forgotten what `names` stood for."""
         ...
 
     def recall(self, earlier: Self) -> Self:
@@ -65,7 +83,7 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Answers that belong together: those of one block, by thread, or a single other one."""
+    """Answers that belong together: those of one block, by thread, or others in a row, whose order is known."""
 
     records: tuple[Record, ...]
     block: int = -1
@@ -74,12 +92,19 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Where threads are in a program. `thread`: block and number of the thread, by step of a call in one. `around`:
-    steps of the outermost statements that hold a block, and of all inside. `turning`: steps of statements that ask
-    for a loop's counter."""
+    """Where threads are in a program.
+
+    `thread`: block and number of the thread, by step of a call in one. `holding`: names that each turn binds anew, by
+    step of the repeats that hold a block. `depth`: how many of those are around, and `inside`: which one is nearest,
+    by step. `around`: steps of the outermost statements that hold a block, and of all in them. `turning`: steps of
+    statements that ask for a loop's counter.
+    """
 
     statements: tuple[Statement, ...]
     thread: dict[int, tuple[int, int]]
+    holding: dict[int, frozenset[str]]
+    depth: tuple[int, ...]
+    inside: dict[int, int]
     around: frozenset[int]
     turning: frozenset[int]
 
@@ -97,11 +122,18 @@ class Blocks:
         around: set[int] = set()
         place = 0
         for statement in (*program.body, *program.cleanup):
-            if any(isinstance(each, Parallel) for each in walk((statement,))):
+            if _holds_block(statement):
                 around.update(range(place, place + size(statement)))
             place += size(statement)
+        holding = {
+            step: _renewed(statements, step)
+            for step, each in enumerate(statements)
+            if isinstance(each, Repeat) and _holds_block(each)
+        }
+        inside = {at: step for step in holding for at in range(step + 1, step + size(statements[step]))}
         turning = (step for step, each in enumerate(statements) if _turns(each))
-        return cls(statements, thread, frozenset(around), frozenset(turning))
+        depth = tuple(_depths((*program.body, *program.cleanup), 0))
+        return cls(statements, thread, holding, depth, inside, frozenset(around), frozenset(turning))
 
 
 @dataclass(slots=True)
@@ -137,6 +169,7 @@ class Interleaver(Generic[F]):
     _steps: int = 0
     _states: dict[Hashable, int] = field(default_factory=dict)
     _met: dict[tuple[int, Hashable], tuple[_Way[F], ...]] = field(default_factory=dict)
+    _turn: tuple[int, tuple[int, ...]] = (-1, ())
     _end: F | None = None
 
     def __post_init__(self) -> None:
@@ -165,16 +198,35 @@ class Interleaver(Generic[F]):
         place = 0
         while place < len(records) and self._end is None:
             record = records[place]
-            if isinstance(record, SameRecord):
+            if isinstance(record, SameRecord) and record.step in self.blocks.holding:
                 ways = self._same(ways, record, records[:place])
                 place += 1
                 continue
+            ways = self._turned(ways, record)
             group = self._group(records, place)
             place += len(group.records)
             if not self._cut_off(group):
                 self.blocks_met += group.block >= 0
                 ways = self._take(ways, group)
         return ways
+
+    def _turned(self, ways: list[_Way[F]], record: Record) -> list[_Way[F]]:
+        """In a new turn of a repeat, nothing depends on what it will bind anew."""
+        repeat = self.blocks.inside.get(record.step, -1)
+        turn = repeat, record.loops[: self.blocks.depth[record.step]]
+        if repeat < 0 or turn == self._turn:
+            return ways
+        self._turn = turn
+        found: dict[int, _Way[F]] = {}
+        for way in ways:
+            known = self._met.get((way.state, repeat))
+            if known is None:
+                known = (self._way(way.follower.forget(self.blocks.holding[repeat])),)
+                self._met[way.state, repeat] = known
+                _keep(found, known[0])
+            else:
+                _keep(found, _Way(known[0].follower.recall(way.follower), known[0].state))
+        return list(found.values())
 
     # ------------------------------------------------------------------------------------------------------- groups
 
@@ -184,7 +236,7 @@ class Interleaver(Generic[F]):
         block, _ = self.blocks.thread.get(first.step, (-1, 0))
         statement = self.blocks.statements[block]
         if block < 0 or not isinstance(statement, Parallel):
-            return Group((first,))
+            return Group(self._row(records, place))
         threads: list[list[Record]] = [[] for _ in statement.branches]
         taken: list[Record] = []
         for record in records[place:]:
@@ -194,6 +246,19 @@ class Interleaver(Generic[F]):
             threads[thread].append(record)
             taken.append(record)
         return Group(tuple(taken), block, tuple(map(tuple, threads)))
+
+    def _row(self, records: Sequence[Record], place: int) -> tuple[Record, ...]:
+        """The records from `place` on up to the next of a block, or of another iteration of what holds one."""
+        depth = self.blocks.depth[records[place].step]
+        loops, end = records[place].loops[:depth], place
+        while end < len(records):
+            step = records[end].step
+            if step in self.blocks.thread or step in self.blocks.holding:
+                break
+            if self.blocks.depth[step] != depth or records[end].loops[:depth] != loops:
+                break
+            end += 1
+        return tuple(records[place:end])
 
     def _cut_off(self, group: Group) -> bool:
         """Whether the process ended inside this block: what had begun may have worked without being told."""
@@ -264,7 +329,10 @@ class Interleaver(Generic[F]):
 
     def _explored(self, way: _Way[F], group: Group) -> _Level[F]:
         """How far the orders of `group` explain its answers, and the states that they lead to, each once."""
-        threads = group.threads or (group.records,)
+        if group.block < 0:
+            made = self._next(way, group.records)
+            return {} if made is None else {(len(group.records),): {made.state: made}}
+        threads = group.threads
         level: _Level[F] = {(0,) * len(threads): {way.state: way}}
         for _ in group.records:
             further: _Level[F] = {}
@@ -273,7 +341,7 @@ class Interleaver(Generic[F]):
                     if places[number] < len(thread):
                         after = (*places[:number], places[number] + 1, *places[number + 1 :])
                         for each in states.values():
-                            made = self._one(each, thread[places[number]])
+                            made = self._next(each, (thread[places[number]],))
                             if made is not None:
                                 _keep(further.setdefault(after, {}), made)
             if not further or self._end is not None:
@@ -281,13 +349,13 @@ class Interleaver(Generic[F]):
             level = further
         return level
 
-    def _one(self, way: _Way[F], record: Record) -> _Way[F] | None:
-        """`way` after one more answer; None when that is not explained."""
-        self._steps += 1
+    def _next(self, way: _Way[F], records: Sequence[Record]) -> _Way[F] | None:
+        """`way` after these answers; None when they are not explained."""
+        self._steps += len(records)
         if self._steps > MOST_STEPS:
             raise TooManyError
         follower = way.follower.fork()
-        going_on = follower.follow((record,))
+        going_on = follower.follow(records)
         if follower.faults > way.follower.faults:
             return None
         if not going_on:
@@ -325,6 +393,47 @@ def _keep(found: dict[int, _Way[F]], made: _Way[F]) -> None:
         found[made.state] = made
 
 
+def _holds_block(statement: Statement) -> bool:
+    return any(isinstance(each, Parallel) for each in walk((statement,)))
+
+
+def _renewed(statements: tuple[Statement, ...], step: int) -> frozenset[str]:
+    """Names that each turn of the repeat at `step` binds before it uses them, and nothing outside uses."""
+    body = range(step + 1, step + size(statements[step]))
+    used: dict[str, bool] = {}  # whether a name is bound where it is first met
+    for at in body:
+        statement = statements[at]
+        target = statement.target if isinstance(statement, Call) else None
+        for name in _names(statement):
+            used.setdefault(name, False)
+        if target is not None:
+            used.setdefault(target.name, target.index is None)
+    outside = {name for at, each in enumerate(statements) if at not in body for name in _names(each)}
+    return frozenset(name for name, bound in used.items() if bound and name not in outside)
+
+
+def _names(node: Any) -> Iterator[str]:
+    """Names that `node` refers to, statements that it holds aside."""
+    if isinstance(node, Ref):
+        yield node.name
+    elif isinstance(node, tuple):
+        for each in node:
+            yield from _names(each)
+    else:
+        yield from _names(tuple(getattr(node, name) for name in _PARTS if hasattr(node, name)))
+
+
+_PARTS = ("ref", "function", "like", "args", "call")
+"""Parts of statements in which names and counters may stand."""
+
+
+def _depths(statements: Sequence[Statement], depth: int) -> Iterator[int]:
+    for statement in statements:
+        yield depth
+        inner = depth + (isinstance(statement, Repeat) and _holds_block(statement))
+        yield from _depths(children(statement), inner)
+
+
 def _turns(node: Any) -> bool:
     """Whether a loop's counter stands in `node`, statements that it holds aside."""
     if isinstance(node, Int | Index):
@@ -335,6 +444,4 @@ def _turns(node: Any) -> bool:
         return _turns(node.args) or _turns(node.target)
     if isinstance(node, Ref | Target):
         return _turns(node.index)
-    return _turns(
-        tuple(getattr(node, name) for name in ("ref", "function", "like", "args", "call") if hasattr(node, name))
-    )
+    return _turns(tuple(getattr(node, name) for name in _PARTS if hasattr(node, name)))

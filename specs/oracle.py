@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from acl_cts.specs.answer_text import answer_text, call_text, short
 from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Judged, Outcome, UnsetError
-from acl_cts.specs.fork import fingerprint, fork
+from acl_cts.specs.fork import fingerprint, forget, fork
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.interleavings import Interleaver, TooManyError
@@ -224,6 +224,12 @@ class _Judge:
         other.ledger.add(earlier.ledger)
         other.lives = dict(self.lives)
         other.called = [*self.called]
+        return other
+
+    def forget(self, names: frozenset[str]) -> _Judge:
+        """A copy without these names."""
+        other = self.fork()
+        forget(other.run_of, names)
         return other
 
     @property
