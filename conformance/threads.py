@@ -71,7 +71,7 @@ def thread_drafts(spec: Spec) -> Iterator[Draft]:
 def _on_one_handle(spec: Spec) -> Iterator[Draft]:
     """Every two functions that do not end it, on one handle; a function beside itself as well."""
     for kind, described in spec.kinds.items():
-        lasting = [use for use in users(spec, kind) if not ends(use[0], kind)]
+        lasting = [use for use in _judged(spec, kind) if not ends(use[0], kind)]
         for name in described.pairs[:1] if len(lasting) > PACK else described.pairs:
             for place, use in enumerate(lasting):
                 for pack in _packs(lasting[place:]):
@@ -84,18 +84,26 @@ def _on_related_handles(spec: Spec) -> Iterator[Draft]:
         for name in described.pairs:
             made = _made(spec, state(spec, kind, name))
             other = next((each for each in made if each != SUBJECT), "")
-            for subject, beside in ((SUBJECT, other), (other, SUBJECT)) if other else ():
+            for subject, beside in _ordered(made, other):
                 own, its = made[subject], made[beside]
-                for use in users(spec, own):
+                for use in _judged(spec, own):
                     if ends(use[0], own) or own in use[0].creates.values():
-                        for pack in _packs(sorted(users(spec, its), key=lambda each: ends(each[0], its))):
+                        for pack in _packs(sorted(_judged(spec, its), key=lambda each: ends(each[0], its))):
                             yield from _beside(spec, kind, name, (use, subject), [(each, beside) for each in pack])
+
+
+def _ordered(made: dict[str, str], other: str) -> tuple[tuple[str, str], ...]:
+    """Which handle is made or ended beside which: of two of one kind, one way is as good as the other."""
+    if not other:
+        return ()
+    alike = made[SUBJECT] == made[other]
+    return ((SUBJECT, other),) if alike else ((SUBJECT, other), (other, SUBJECT))
 
 
 def _on_handles_apart(spec: Spec) -> Iterator[Draft]:
     """The same functions on two handles that have nothing to do with each other."""
     for kind, described in spec.kinds.items():
-        lasting = [use for use in users(spec, kind) if not ends(use[0], kind)]
+        lasting = [use for use in _judged(spec, kind) if not ends(use[0], kind)]
         for name in described.pairs[-1:]:
             for pack in _packs(lasting):
                 setup = (*prefixed(state(spec, kind, name), "f"), *prefixed(state(spec, kind, name), "g"))
@@ -195,6 +203,11 @@ def _draft(
     body = (Repeat(rounds, "round", (*body, *known.cleanup)),)
     needs = frozenset((Capability.THREAD_SAFE,))
     return Draft(function.family, "threads", function.name, label, body, needs=needs)
+
+
+def _judged(spec: Spec, kind: str) -> list[Use]:
+    """What takes a handle of `kind`, functions aside that only help to make others callable."""
+    return [use for use in users(spec, kind) if not use[0].auxiliary]
 
 
 def _packs(uses: Sequence[Use]) -> Iterator[Sequence[Use]]:
