@@ -52,7 +52,7 @@ ROUNDS_THAT_LEAVE = 1
 PACK = 3
 """Calls of the second thread, beside one of the first: fewer cases, each with few orders."""
 
-LAST_PLACES = 3
+LAST_PLACES = 2
 """Rounds in which two threads want the last place; each has a full state to build."""
 
 LIVES = 3

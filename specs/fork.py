@@ -34,15 +34,23 @@ class Twins:
         return self._twins.get(identity)
 
     def _copied(self, value: Any) -> Any:
-        if isinstance(value, Obj):
+        kind = type(value)
+        if kind is Obj:
             return self._twin(value)
-        return tuple(map(self._copied, value)) if _lists_objects(value) else value
+        return tuple(map(self._copied, value)) if kind is tuple and _lists_objects(value) else value
 
     def _twin(self, item: Obj) -> Obj:
         twin = self._twins.get(id(item))
         if twin is None:
-            twin = replace(
-                item, fields={}, addresses=[*item.addresses], pending=dict(item.pending), writes=[*item.writes]
+            twin = Obj(
+                item.kind,
+                {},
+                item.alive,
+                [*item.addresses],
+                item.earlier,
+                item.taint,
+                dict(item.pending),
+                [*item.writes],
             )
             self._twins[id(item)] = twin
             self._todo.append((item, twin))
@@ -117,13 +125,14 @@ class _Numbers:
 
     def mark(self, value: Any) -> Hashable:
         """`value` with numbers in the place of objects."""
-        if isinstance(value, Obj):
+        kind = type(value)
+        if kind is Obj:
             number = self._numbers.get(id(value))
             if number is None:
                 number = self._numbers[id(value)] = len(self.found)
                 self.found.append(value)
             return _Number(number)
-        return tuple(map(self.mark, value)) if _lists_objects(value) else value
+        return tuple(map(self.mark, value)) if kind is tuple and _lists_objects(value) else value
 
 
 class _Number(int):
