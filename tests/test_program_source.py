@@ -286,7 +286,6 @@ def test_the_comment_stands_on_top_and_cannot_escape(tmp_path: Path) -> None:
         ("aclrtAllocBuf(size=cb(1))", "size cannot be Callback"),
         ("invoke g.allocFunc(obj(1), 1)", "holds no function pointer"),
         ("g = aclrtAllocatorGet(desc=null)\ninvoke g.allocFunc(1)", "takes 2 arguments"),
-        ("parallel:\n    nothing", "parallel"),
     ],
 )
 def test_what_does_not_fit_the_interface_is_refused(write: object, text: str, hint: str) -> None:
