@@ -370,3 +370,27 @@ def test_a_field_and_the_principal_are_the_same_handle(library: Path, tmp_path: 
         "aclrtFreeBuf(buf=a.buf) -> 0",
         "skipped: aclrtFreeBuf(buf=a.size): a handle was never given",
     ]
+
+
+THREADS = """
+a = aclrtAllocBuf(size=64)
+repeat i in 2:
+    parallel:
+        branch:
+            b[i] = aclrtAllocBuf(size=i+8)
+            aclrtFreeBuf(buf=b[i])
+        branch:
+            c = aclrtAllocBuf(size=16)
+            aclrtFreeBuf(buf=c)
+    on success:
+        aclrtFreeBuf(buf=a)
+"""
+
+
+@pytest.mark.parametrize("form", ["c", "python"])
+def test_threads_are_told_one_after_the_other(library: Path, tmp_path: Path, form: str) -> None:
+    lines = [line.partition(" buf=")[0] for line in told(THREADS, library, tmp_path, form).splitlines()]
+    block = ["parallel: [i=0]", "thread 1:", "aclrtAllocBuf(size=i+8) [i=0] -> 0", "aclrtFreeBuf(buf=b[i]) [i=0] -> 0"]
+    block += ["thread 2:", "aclrtAllocBuf(size=16) [i=0] -> 0", "aclrtFreeBuf(buf=c) [i=0] -> 0"]
+    both = [*block, *(line.replace("i=0", "i=1") for line in block)]
+    assert [line for line in lines if "[i=" in line or line.startswith("thread")] == both

@@ -25,7 +25,6 @@ from acl_cts.specs.program import (
     Value,
     children,
 )
-from acl_cts.specs.program_rules import ProgramError, check_threads
 from acl_cts.specs.trace import End
 
 MOST_CALLER_BYTES = 1 << 20
@@ -78,10 +77,10 @@ def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...
 
 
 def _check_threads(step: int, block: Parallel) -> None:
-    try:
-        check_threads(block)
-    except ProgramError as error:
-        raise Refused(End.ERROR, step, "", error.what) from None
+    """Raise Refused unless `block` holds threads of calls."""
+    calls = all(branch and all(isinstance(statement, Call) for statement in branch) for branch in block.branches)
+    if len(block.branches) < 2 or not calls:
+        raise Refused(End.ERROR, step, "", "parallel: two or more threads are expected, each of calls only")
 
 
 def _check(step: int, function: Function, call: Call) -> None:
