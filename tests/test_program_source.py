@@ -387,10 +387,11 @@ repeat i in 2:
 """
 
 
-@pytest.mark.parametrize("form", ["c", "python"])
+@FORMS
 def test_threads_are_told_one_after_the_other(library: Path, tmp_path: Path, form: str) -> None:
-    lines = [line.partition(" buf=")[0] for line in told(THREADS, library, tmp_path, form).splitlines()]
+    told = [line.partition(" buf=")[0] for line in lines(answers(THREADS, library, tmp_path, form))]
     block = ["parallel: [i=0]", "thread 1:", "aclrtAllocBuf(size=i+8) [i=0] -> 0", "aclrtFreeBuf(buf=b[i]) [i=0] -> 0"]
     block += ["thread 2:", "aclrtAllocBuf(size=16) [i=0] -> 0", "aclrtFreeBuf(buf=c) [i=0] -> 0"]
     both = [*block, *(line.replace("i=0", "i=1") for line in block)]
-    assert [line for line in lines if "[i=" in line or line.startswith("thread")] == both
+    assert [line for line in told if "[i=" in line or line.startswith("thread")] == both
+    assert "aclrtFreeBuf(buf=a) -> 0" not in told, "no call of a thread is the last one"
