@@ -67,7 +67,7 @@ HELD = {
     "mbuf.from-chain.null-output mbuf.chain-num.null-handle mbuf.chain-num.null-output",
     "A17": "mbuf.copy.one-area mbuf.copy.outlives mbuf.copy.same-pointer mbuf.free.gives-back",
     "A20": "mbuf.copy.outlives mbuf.copy.succeeds mbuf.copy.of-ref",
-    "A21": "common.threads mbuf.copy.one-area mbuf.free.gives-back",
+    "A21": "common.threads mbuf.copy.outlives mbuf.free.gives-back",
     "A22": "mbuf.copy.of-ref mbuf.copy.outlives mbuf.free.ref mbuf.free.gives-back",
     "A23": "mbuf.copy.outlives mbuf.copy.same-pointer mbuf.copy.of-ref mbuf.free.gives-back",
     "A24": "mbuf.copy.chained mbuf.free.gives-back",
