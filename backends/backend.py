@@ -34,7 +34,7 @@ class Identity:
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to open a backend. Times in seconds. `flavour`: plain, asan or tsan. `tables`: of further families, as
-    `load_spec` takes them."""
+    `load_spec` takes them. `thread_safe`: the user says that the library may be called from several threads."""
 
     library: str = ""
     device: int = 0
@@ -44,6 +44,7 @@ class Options:
     start_timeout: float = 120.0
     executor: str = ""
     tables: tuple[str, ...] = ()
+    thread_safe: bool = False
 
     def __post_init__(self) -> None:
         # JSON, by which options travel, has no tuples.

@@ -21,6 +21,7 @@ from acl_cts.conformance.matrix import (
     state_drafts,
 )
 from acl_cts.conformance.scenario import asked_for, load_scenarios
+from acl_cts.conformance.threads import thread_drafts
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
 from acl_cts.specs.program import Live, Program, Statement, Steady
@@ -68,6 +69,7 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from cycle_drafts(spec)
     yield from fault_drafts(spec)
     yield from robustness_drafts(spec)
+    yield from thread_drafts(spec)
 
 
 def _support(spec: Spec) -> Iterator[Draft]:

@@ -248,7 +248,9 @@ class _Sheet:
 
 def death(ending: Ending) -> str:
     """How the process ended, in a few words."""
-    verb = {End.CRASH: "crashed", End.EXIT: "ended the process", End.TIMEOUT: "did not return"}[ending.kind]
+    verb = {End.CRASH: "crashed", End.RACE: "met a race", End.EXIT: "ended the process", End.TIMEOUT: "did not return"}[
+        ending.kind
+    ]
     return f"{ending.function or 'the program'} {verb}" + (f" ({ending.detail})" if ending.detail else "")
 
 

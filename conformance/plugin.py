@@ -60,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--executor", default="", metavar="PATH", help="prebuilt executor, where there is no compiler")
     group.addoption("--call-timeout", type=float, default=5.0, metavar="SECONDS", help="time one call may take")
+    group.addoption("--thread-safe", action="store_true", help="the library's vendor says that threads may call it")
     group.addoption("--table", action="append", default=[], metavar="PATH", help="table of a further family")
     group.addoption("--acl-plan", default="", metavar="JSON", help="everything at once; given by `acl-cts run`")
 
@@ -316,5 +317,6 @@ def _plan_of_options(config: pytest.Config) -> Plan:
             executor=config.getoption("--executor"),
             call_timeout=config.getoption("--call-timeout"),
             tables=tuple(config.getoption("--table")),
+            thread_safe=config.getoption("--thread-safe"),
         ),
     )

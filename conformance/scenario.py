@@ -29,7 +29,7 @@ from typing import Any
 
 import yaml
 
-from acl_cts.specs.program import Call, Exit, FailAllocation, Hooks, Program, Read, Steady, Write, walk
+from acl_cts.specs.program import Call, Exit, FailAllocation, Hooks, Parallel, Program, Read, Steady, Write, walk
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.trace import Capability
 
@@ -87,6 +87,8 @@ def asked_for(program: Program) -> frozenset[Capability]:
     found: set[Capability] = set()
     for statement in (*walk(program.body), *walk(program.cleanup)):
         match statement:
+            case Parallel():
+                found.add(Capability.THREAD_SAFE)
             case FailAllocation():
                 found.add(Capability.FAULT_INJECTION)
             case Hooks():

@@ -13,7 +13,7 @@ from acl_cts.specs.trace import End, Trace
 LEFTOVERS = 200
 """Programs that leave objects behind, after which the worker is replaced."""
 
-DEADLY = frozenset({End.CRASH, End.EXIT, End.TIMEOUT})
+DEADLY = frozenset({End.CRASH, End.EXIT, End.TIMEOUT, End.RACE})
 """Endings after which the worker is gone."""
 
 

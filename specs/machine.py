@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,15 @@ class Region:
 
     base: str
     size: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a machine knows of its objects by their addresses and identities: whose handle a value is or was, and how
+    many owners a region has."""
+
+    holders: Mapping[tuple[str, Ptr], Obj]
+    owners: Mapping[int, int]
 
 
 @dataclass(slots=True)
@@ -155,6 +164,21 @@ class Machine:
                     seen.add(id(other))
                     todo.append(other)
         return tuple(found)
+
+    @property
+    def parts(self) -> Parts:
+        """What a copy of this machine must take over."""
+        return Parts(self._holders, self._owners)
+
+    def take_over(
+        self, holders: dict[tuple[str, Ptr], Obj], owners: Mapping[int, int], twin: Callable[[int], Obj | None]
+    ) -> None:
+        """Become the machine of copies: `holders` of them, `owners` by the identity of the original regions, whose
+        copies `twin` tells."""
+        copies = [(region, count) for identity, count in owners.items() if (region := twin(identity)) is not None]
+        self._holders = holders
+        self._owners = {id(region): count for region, count in copies}
+        self._owned = {id(region): region for region, count in copies if count}
 
     def summary(self) -> tuple[Any, ...] | None:
         """What a count of live objects must depend on; None while something's life is unknown."""

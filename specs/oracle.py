@@ -7,16 +7,19 @@ which backend answered.
 
 from __future__ import annotations
 
+import copy
 import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 from acl_cts.specs.answer_text import answer_text, call_text, short
 from acl_cts.specs.execution import ATTEMPT, Binding, Execution, Judged, Outcome, UnsetError
+from acl_cts.specs.fork import fingerprint, forget, fork
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.growth import growing, leaked
 from acl_cts.specs.interface import Kind
+from acl_cts.specs.interleavings import Interleaver, TooManyError
 from acl_cts.specs.judgement import Finding, Judgement, Observation, Strength, Verdict
 from acl_cts.specs.model import Clause, Spec
 from acl_cts.specs.program import (
@@ -24,6 +27,7 @@ from acl_cts.specs.program import (
     Exit,
     FailAllocation,
     Invoke,
+    Parallel,
     Program,
     Read,
     Ref,
@@ -41,6 +45,7 @@ from acl_cts.specs.trace import (
     CallRecord,
     Capability,
     End,
+    Ending,
     InvokeRecord,
     LiveRecord,
     MemoryRecord,
@@ -69,11 +74,11 @@ Watch = Callable[[FunctionRules, Frame], None]
 def judge(spec: Spec, program: Program, trace: Trace, watch: Watch | None = None) -> Judgement:
     """What the documents say of `trace`, the answer to `program`. A pure function: a stored trace gets the verdict that
     it got when it was made. `watch` sees every call, changes nothing and keeps no frame."""
-    walk = _Judge(spec, program, trace, watch)
+    first = _Judge(spec, program, trace, watch)
     try:
-        return walk.run()
+        return _in_any_order(first, program) if first.threads else first.run()
     finally:
-        walk.machine.forget()
+        first.machine.forget()
 
 
 class _Stop(Exception):
@@ -106,6 +111,65 @@ class _Ledger:
     granted: int = 0
     stopped: str = ""
 
+    def fork(self) -> _Ledger:
+        """A copy that goes its own way."""
+        return replace(
+            self,
+            discrepancies=[*self.discrepancies],
+            blocked=[*self.blocked],
+            notes=[*self.notes],
+            observations=dict(self.observations),
+            held=set(self.held),
+            succeeded=set(self.succeeded),
+        )
+
+    def add(self, other: _Ledger) -> None:
+        """Take over what `other` has found besides, in a state like this one."""
+        self.discrepancies = [*other.discrepancies]
+        self.blocked = _united(other.blocked, self.blocked)
+        self.notes = _united(other.notes, self.notes)
+        self.observations = {**self.observations, **other.observations}
+        self.held |= other.held
+        self.succeeded |= other.succeeded
+        self.scarce = self.scarce or other.scarce
+        self.missed = self.missed or other.missed
+        self.fault_fired |= other.fault_fired
+        self.granted = max(self.granted, other.granted)
+
+
+def _united(first: list[Finding], further: list[Finding]) -> list[Finding]:
+    known = {(finding.clause, finding.step) for finding in first}
+    return [*first, *(finding for finding in further if (finding.clause, finding.step) not in known)]
+
+
+_THREADS = "common.threads"
+"""The clause that calls made at the same time put to the test."""
+
+
+def _in_any_order(first: _Judge, program: Program) -> Judgement:
+    """The judgement of a program with threads: as for one order of their calls that explains what they answered."""
+
+    def unexplained(before: _Judge, after: _Judge, record: Record) -> None:
+        after.unexplained(before.faults, record)
+
+    trace = first.trace
+    interleaver = Interleaver[_Judge](program, trace.ending, _moved, unexplained)
+    try:
+        last = interleaver.run(first, trace.records)
+    except TooManyError:
+        return Judgement(
+            Verdict.INCONCLUSIVE, reason="the threads' calls can have come in more orders than are followed"
+        )
+    except (KeyError, IndexError, UnsetError) as error:
+        return _unfitting(error)
+    if interleaver.blocks_met and not last.faults:
+        last.explained()
+    return last.finish()
+
+
+def _unfitting(error: Exception) -> Judgement:
+    return Judgement(Verdict.ERROR, reason=f"the trace does not fit the program: {error!r}")
+
 
 class _Judge:
     """Goes through the records of one trace in order."""
@@ -120,6 +184,7 @@ class _Judge:
         self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
         self.steady: dict[int, tuple[Any, ...] | None] = {}
         self.settles = False
+        self.threads = any(isinstance(statement, Parallel) for statement in self.run_of.statements)
         self.called: list[_Called] = []
         self.watch = watch
 
@@ -128,14 +193,79 @@ class _Judge:
     def run(self) -> Judgement:
         """Judge all records, then the ending."""
         try:
-            self._records(self.trace.records)
-        except _Stop:
-            pass
+            self.follow(self.trace.records)
         except (KeyError, IndexError, UnsetError) as error:
-            reason = f"the trace does not fit the program: {error!r}"
-            return Judgement(Verdict.ERROR, reason=reason)
+            return _unfitting(error)
+        return self.finish()
+
+    def finish(self) -> Judgement:
+        """Judge the ending, after all records."""
         self._ending()
         return self._judgement()
+
+    # ----------------------------------------------------------------------------------------- one order among several
+
+    def follow(self, records: Sequence[Record]) -> bool:
+        """Judge the next records; False when nothing after them can be judged."""
+        try:
+            self._records(tuple(records))
+        except _Stop:
+            return False
+        return True
+
+    def fork(self) -> _Judge:
+        """A copy that goes its own way."""
+        other = copy.copy(self)
+        other.run_of = fork(self.run_of)
+        other.machine = other.run_of.machine
+        other.ledger = self.ledger.fork()
+        other.lives = dict(self.lives)
+        other.called = [*self.called]
+        return other
+
+    def recall(self, earlier: _Judge) -> _Judge:
+        """This one's state, with what both have noted."""
+        other = copy.copy(self)
+        other.ledger = self.ledger.fork()
+        other.ledger.add(earlier.ledger)
+        other.lives = dict(self.lives)
+        other.called = [*self.called]
+        return other
+
+    def forget(self, names: frozenset[str]) -> _Judge:
+        """A copy without these names."""
+        other = self.fork()
+        forget(other.run_of, names)
+        return other
+
+    @property
+    def faults(self) -> int:
+        """Discrepancies so far."""
+        return len(self.ledger.discrepancies)
+
+    @property
+    def blame(self) -> int:
+        """Findings that are no discrepancies."""
+        return len(self.ledger.blocked) + len(self.ledger.notes)
+
+    def state(self) -> Hashable:
+        """What the judgement of all that is still to come depends on."""
+        lives = frozenset((summary, record.step, record.loops) for summary, (record, _) in self.lives.items())
+        return fingerprint(self.run_of), lives, self.settles, self.ledger.kept, self.ledger.leak, self.faults
+
+    def explained(self) -> None:
+        """Some order explains every block."""
+        self.ledger.held.add(_THREADS)
+
+    def unexplained(self, before: int, record: Record) -> None:
+        """No order explains a block; of what the nearest one then breaks at `record`, only this is told."""
+        clause = self.spec.clauses[_THREADS]
+        broken = self.ledger.discrepancies[before:]
+        del self.ledger.discrepancies[before:]
+        observed = "no order of the calls explains the answers"
+        if broken:
+            observed += f"; the nearest one breaks {broken[0].clause}: {broken[0].observed}"
+        self.ledger.discrepancies.append(self._finding(clause, record, observed, ""))
 
     def _records(self, records: tuple[Record, ...]) -> None:
         for place, record in enumerate(records):
@@ -610,6 +740,8 @@ class _Judge:
 
     def _ending(self) -> None:
         ending = self.trace.ending
+        if ending.kind is End.RACE:
+            self._race(ending)
         if ending.kind not in (End.CRASH, End.EXIT, End.TIMEOUT) or self.ledger.stopped:
             return
         statement = self.run_of.statements[ending.step] if ending.step is not None else None
@@ -644,6 +776,16 @@ class _Judge:
                 f"{where} {what}" + (f": {ending.detail}" if ending.detail else ""),
                 root,
             )
+        )
+
+    def _race(self, ending: Ending) -> None:
+        """What a thread sanitizer saw is told as it is: no order of calls excuses it."""
+        clause = self.spec.clauses[_THREADS]
+        where = ending.function or "the program"
+        observed = f"{where} met a race: {ending.detail}"
+        step = ending.step or 0
+        self.ledger.discrepancies.append(
+            Finding(clause.id, clause.strength, ending.function, step, ending.loops, clause.text_en, observed)
         )
 
     def _defined(self, call: Call, loops: tuple[int, ...]) -> bool:

@@ -7,8 +7,9 @@ back at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import factorial, prod
 from typing import Any
 
 from acl_cts.specs import expressions as ex
@@ -20,6 +21,7 @@ from acl_cts.specs.program import (
     Call,
     Index,
     Invoke,
+    Parallel,
     Program,
     Read,
     Ref,
@@ -30,6 +32,7 @@ from acl_cts.specs.program import (
     When,
     Write,
     size,
+    steps,
     walk,
 )
 from acl_cts.specs.rules import FunctionRules
@@ -44,6 +47,15 @@ MAX_ITERATIONS = 256
 
 STEADY_ITERATIONS = 2
 """Iterations of one steady block that are followed: each meets what the one before left."""
+
+MAX_THREADED_ITERATIONS = 2
+"""Iterations that are followed of a repeat around a parallel block: every one of them takes the same order."""
+
+MAX_ORDERS = 100
+"""Orders in which the calls of all parallel blocks together may come; a program with more is no valid one here."""
+
+Orders = Mapping[int, tuple[int, ...]]
+"""By step of a parallel block, the thread that each call comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +83,7 @@ class _World:
 
     run: Execution
     choices: dict[int, bool]
+    orders: Orders = field(default_factory=dict)
     robust: bool = False
     conditional: bool = False
     met: list[int] = field(default_factory=list)
@@ -96,8 +109,12 @@ class _World:
             case Call():
                 self.call(statement, step, counters)
             case Repeat(count=count, loop=loop, body=body):
-                for k in range(min(count, self.iterations)):
+                threaded = any(isinstance(each, Parallel) for each in walk(body))
+                most = min(self.iterations, MAX_THREADED_ITERATIONS) if threaded else self.iterations
+                for k in range(min(count, most)):
                     self.block(body, step + 1, {**counters, loop: k})
+            case Parallel():
+                self.parallel(statement, step, counters)
             case When(accepted=accepted, body=body):
                 if self.failed is not None and self.failed is not accepted:
                     self.block(body, step + 1, counters)
@@ -110,6 +127,21 @@ class _World:
                 self.touch(statement, counters)
             case Invoke():
                 self.invoke(statement, counters)
+
+    def parallel(self, statement: Parallel, step: int, counters: dict[str, int]) -> None:
+        """Follow the threads in the order of this world; when none is given, one after the other."""
+        branches = statement.branches
+        starts = [step + 1 + sum(map(len, branches[:number])) for number in range(len(branches))]
+        places = [0] * len(branches)
+        default = tuple(number for number, branch in enumerate(branches) for _ in branch)
+        for number in self.orders.get(step, default):
+            if self.undefined:
+                return
+            place = places[number]
+            self.statement(branches[number][place], starts[number] + place, counters)
+            places[number] += 1
+        self.failed = None
+        self.clauses.add("common.threads")
 
     def invoke(self, statement: Invoke, counters: dict[str, int]) -> None:
         key = self.run.key(statement.function.name, statement.function.index, counters)
@@ -221,8 +253,11 @@ def plan(spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] =
     """Follow `body`, then the clean-up `extra`, in all worlds; with `robust`, calls on handles that are certainly gone
     are refused without effect instead of undefined."""
     program = Program(body, extra)
-    worlds = list(_worlds(spec, program, robust))
+    orders = _orders(program)
+    worlds = list(_worlds(spec, program, robust, orders or ({},)))
     undefined = next((w.undefined for w in worlds if w.undefined), "")
+    if not orders:
+        undefined = f"threads whose calls can come in more than {MAX_ORDERS} orders"
     cleanup = () if undefined else _cleanup(spec, program, worlds)
     functions = frozenset(s.function for s in (*walk(body), *walk(extra), *walk(cleanup)) if isinstance(s, Call))
     return Plan(
@@ -258,14 +293,46 @@ def _left(world: _World) -> bool:
     return any(world.run.machine.collections.values())
 
 
-def _worlds(spec: Spec, program: Program, robust: bool) -> Iterator[_World]:
-    """All worlds, by depth-first choice: the first one accepts everything that is open."""
+def _orders(program: Program) -> tuple[Orders, ...]:
+    """All orders in which the calls of threads may come; nothing when there are more than `MAX_ORDERS`."""
+    found: list[Orders] = [{}]
+    for step, statement in enumerate(steps(program)):
+        if isinstance(statement, Parallel):
+            lengths = tuple(map(len, statement.branches))
+            if len(found) * _number_of_orders(lengths) > MAX_ORDERS:
+                return ()
+            found = [{**known, step: order} for known in found for order in _merged(lengths)]
+    return tuple(found)
+
+
+def _number_of_orders(lengths: tuple[int, ...]) -> int:
+    return factorial(sum(lengths)) // prod(map(factorial, lengths))
+
+
+def _merged(lengths: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All ways to merge threads with so many calls each."""
+    if not any(lengths):
+        yield ()
+    for number, length in enumerate(lengths):
+        if length:
+            for rest in _merged((*lengths[:number], length - 1, *lengths[number + 1 :])):
+                yield (number, *rest)
+
+
+def _worlds(spec: Spec, program: Program, robust: bool, orders: tuple[Orders, ...]) -> Iterator[_World]:
+    """All worlds of every order of calls in threads."""
+    for order in orders:
+        yield from _worlds_of(spec, program, robust, order)
+
+
+def _worlds_of(spec: Spec, program: Program, robust: bool, order: Orders) -> Iterator[_World]:
+    """All worlds of one order, by depth-first choice: the first one accepts everything that is open."""
     conditional = any(isinstance(s, When) for s in walk(program.body))
     todo: list[dict[int, bool]] = [{}]
     count = 0
     while todo and count < MAX_WORLDS:
         choices = todo.pop()
-        world = _World(Execution.of(spec, program), choices, robust, conditional)
+        world = _World(Execution.of(spec, program), choices, order, robust, conditional)
         after = world.block(program.body, 0, {})
         world.block(program.cleanup, after, {})
         count += 1

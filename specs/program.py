@@ -230,7 +230,10 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """Threads started together at a barrier, one per branch. The form is reserved: no backend executes it yet."""
+    """Threads started together at a barrier, one per branch; the block ends when all of them have ended.
+
+    A thread holds calls only, few of them, and uses no name that another one binds (`program_rules.check_threads`).
+    """
 
     branches: tuple[tuple[Statement, ...], ...]
 

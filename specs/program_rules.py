@@ -42,6 +42,12 @@ from acl_cts.specs.program import (
 MAX_NESTING = 8
 """Blocks inside blocks."""
 
+THREADS = (2, 3)
+"""Fewest and most threads of one `parallel`."""
+
+MAX_THREAD_CALLS = 4
+"""Calls of one thread. Three threads of so many calls can come in 34,650 orders, as many as anything has to look at."""
+
 MAX_NAME = 64
 """Characters of a name."""
 
@@ -116,12 +122,38 @@ def check_statement(statement: Statement, loops: tuple[str, ...], depth: int = 0
         case Parallel(branches=branches):
             for branch in branches:
                 _check_block(branch, loops, depth)
+            check_threads(statement)
 
 
 def _check_block(body: tuple[Statement, ...], loops: tuple[str, ...], depth: int) -> None:
     check_nesting(depth)
     for statement in body:
         check_statement(statement, loops, depth + 1)
+
+
+def check_threads(block: Parallel) -> None:
+    """Check what the threads of `block` are made of, each statement of them being right in itself."""
+    fewest, most = THREADS
+    _within("number of threads", len(block.branches), fewest, most)
+    for branch in block.branches:
+        _within("number of calls of a thread", len(branch), 1, MAX_THREAD_CALLS)
+        if not all(isinstance(statement, Call) for statement in branch):
+            raise ProgramError("a thread holds calls only; what else there is to do is expected around 'parallel:'")
+    used = [_names(branch) for branch in block.branches]
+    for number, branch in enumerate(block.branches):
+        for call in branch:
+            target = call.target if isinstance(call, Call) else None
+            if target and any(target.name in names for other, names in enumerate(used) if other != number):
+                raise ProgramError(
+                    f"'{target.name}' is bound in one thread and used in another; other names are expected"
+                )
+
+
+def _names(branch: tuple[Statement, ...]) -> frozenset[str]:
+    """Names that the calls of one thread bind or refer to."""
+    calls = [call for call in branch if isinstance(call, Call)]
+    bound = {call.target.name for call in calls if call.target}
+    return frozenset(bound | {value.name for call in calls for _, value in call.args if isinstance(value, Ref)})
 
 
 def check_nesting(depth: int) -> None:

@@ -51,6 +51,7 @@ from acl_cts.specs.program_rules import (
     check_head,
     check_name,
     check_nesting,
+    check_threads,
 )
 
 __all__ = ["ProgramError", "format_line", "format_program", "format_value", "parse_program"]
@@ -90,8 +91,6 @@ def _format_statement(statement: Statement, indent: str, lines: list[str]) -> No
             for branch in branches:
                 lines.append(f"{indent}{_INDENT}branch:")
                 _format_block(branch, indent + _INDENT, lines)
-            if not branches:
-                lines.append(f"{indent}{_INDENT}nothing")
 
 
 def format_line(statement: Statement) -> str:
@@ -307,13 +306,13 @@ class _Reader:
                 return When(accepted, self.block(line, loops, depth + 1))
             case Parallel():
                 check_nesting(depth)
-                return Parallel(self.branches(line, loops, depth + 1))
+                block = Parallel(self.branches(line, loops, depth + 1))
+                check_threads(block)
+                return block
         return head
 
     def branches(self, head: _Line, loops: tuple[str, ...], depth: int) -> tuple[tuple[Statement, ...], ...]:
         first = self.inside(head)
-        if first.text == "nothing":
-            return self.nothing(first)
         branches: list[tuple[Statement, ...]] = []
         self.open.append(first.indent)
         while (line := self.peek()) is not None and line.indent > head.indent:

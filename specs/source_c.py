@@ -21,6 +21,7 @@ from acl_cts.specs.program import (
     Live,
     Null,
     Object,
+    Parallel,
     Program,
     Ramp,
     Read,
@@ -34,9 +35,10 @@ from acl_cts.specs.program import (
     Value,
     When,
     Write,
+    steps,
 )
 from acl_cts.specs.program_text import format_line
-from acl_cts.specs.source_c_parts import HEAD, MAIN, PIECES, RESERVED
+from acl_cts.specs.source_c_parts import HEAD, MAIN, PIECES, RESERVED, threaded
 from acl_cts.specs.source_plan import (
     RETURN,
     Names,
@@ -70,7 +72,7 @@ def to_c(
     """`program` as one C11 file for `cc repro.c -o repro -ldl; ./repro ./libascendcl.so`.
 
     `comment` goes to the top. It prints the lines of `opening` before its first call, those of `closing` after its
-    last. Raises ProgramError when a call does not fit `interface`, or for parallel blocks.
+    last. Raises ProgramError when a call does not fit `interface`.
     """
     plan = make_plan(program, interface)
     return _Writer(plan).file(comment, opening, closing)
@@ -86,7 +88,9 @@ class _Writer:
             reserved |= {signature.name, *words(signature.return_ctype)}
         for line in plan.interface.typedefs:
             reserved |= words(line)
-        self.names = Names(reserved | set(plan.interface.callbacks))
+        self.names = Names(reserved | set(plan.interface.callbacks), marked=plan.threaded)
+        self.pieces = threaded(PIECES) if plan.threaded else PIECES
+        self.threads: list[str] = []
         self.lines: list[str] = []
         self.loops: list[str] = []
         self.depth = 1
@@ -103,13 +107,20 @@ class _Writer:
             self.put("", "/* ---- clean-up ---- */")
             for statement in self.plan.program.cleanup:
                 self.statement(statement)
-        steps = "\n".join([*self.variables(), *self.lines])
-        own = "\n".join([*self.functions(), *self.callbacks()])
+        variables = self.variables()
+        if self.plan.threaded:
+            steps = "\n".join(self.lines)
+            own = "\n".join([*self.functions(), *map(str.strip, variables), *self.callbacks(), *self.threads])
+        else:
+            steps = "\n".join([*variables, *self.lines])
+            own = "\n".join([*self.functions(), *self.callbacks()])
         main = MAIN.replace("@LOAD@", "\n".join(self.loads())).replace("@STEPS@", steps)
         main = main.replace("@OPENING@", _said(opening)).replace("@CLOSING@", _said(closing))
-        pieces = "\n\n".join(needed(PIECES, own + main))
+        pieces = "\n\n".join(needed(self.pieces, own + main))
         types = self.types(own + main + pieces)
-        return "\n".join([_comment(comment), HEAD, *types, "", pieces, "", own, main])
+        head = HEAD.replace("#include <stdarg.h>", "#include <pthread.h>\n#include <stdarg.h>")
+        head = head if self.plan.threaded else HEAD
+        return "\n".join([_comment(comment, self.plan.threaded), head, *types, "", pieces, "", own, main])
 
     def types(self, text: str) -> list[str]:
         """The typedefs that `text` needs, in order."""
@@ -129,6 +140,9 @@ class _Writer:
             lines += [f"    static struct slot {self.slot_name(where, field)}{suffix};" for field in fields]
             if where in self.plan.touched:
                 lines.append(f"    static struct area {self.area_name(where)}{suffix};")
+        if self.plan.threaded:
+            loops = dict.fromkeys(s.loop for s in steps(self.plan.program) if isinstance(s, Repeat))
+            lines += [f"static unsigned long {self.loop(loop)};" for loop in loops]
         return [*lines, ""] if lines else []
 
     def callbacks(self) -> list[str]:
@@ -200,10 +214,13 @@ class _Writer:
                 self.put("}")
             case Exit():
                 self.put('say("exit\\n");', "exit(0);")
+            case Parallel():
+                self.parallel(statement)
 
     def repeat(self, statement: Repeat) -> None:
         name = self.names.name(("loop", statement.loop), statement.loop)
-        self.put(f"for (unsigned long {name} = 0; {name} < {statement.count}; {name}++) {{")
+        kind = "" if self.plan.threaded else "unsigned long "
+        self.put(f"for ({kind}{name} = 0; {name} < {statement.count}; {name}++) {{")
         self.loops.append(statement.loop)
         self.block(statement.body)
         self.loops.pop()
@@ -216,6 +233,22 @@ class _Writer:
         )
         self.block(statement.body)
         self.put("}")
+
+    def parallel(self, statement: Parallel) -> None:
+        """A function for each thread; they start together, and what they say comes when all have ended."""
+        names = []
+        for branch in statement.branches:
+            names.append(f"thread_{len(self.threads) + 1}")
+            lines, depth = self.lines, self.depth
+            self.lines, self.depth = [], 0
+            self.block(branch)
+            body = "\n".join(self.lines)
+            self.threads.append(f"static void {names[-1]}(void)\n{{\n{body}\n}}\n")
+            self.lines, self.depth = lines, depth
+        functions = ", ".join(names)
+        self.put(f"parallel({self.text(statement)}, {len(names)}, (void (*const[])(void)){{{functions}}});")
+        if any(isinstance(each, When) for each in steps(self.plan.program)):
+            self.put("last_call = NO_CALL;")
 
     def until(self, statement: UntilSame) -> None:
         like, found = self.slot(statement.like), (statement.found, False)
@@ -546,14 +579,14 @@ def _quoted(text: str) -> str:
     return '"' + re.sub(r'([\\"?])', r"\\\1", shown) + '"'
 
 
-def _comment(comment: str) -> str:
+def _comment(comment: str, threaded: bool) -> str:
     """The comment at the top; nothing in it can end it early."""
     safe = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", comment)
     safe = safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
     lines = [*safe.splitlines(), ""] if safe.strip() else []
     lines += [
         f"Standalone form of a program of acl-cts (program format {FORMAT}). Build and run:",
-        "    cc -std=c11 repro.c -o repro -ldl",
+        f"    cc -std=c11 repro.c -o repro -ldl{' -pthread' if threaded else ''}",
         "    ./repro ./libascendcl.so [device]",
         "The path needs a slash: a bare name is looked for where the system keeps its libraries, not here.",
         "Each line says what was called, what it returned and what it wrote; the last line names a call that crashed.",

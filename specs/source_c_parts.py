@@ -624,3 +624,98 @@ static void live(const char *text)
 }""",
     ),
 )
+
+_PARALLEL = (
+    "parallel",
+    """\
+/* Runs these functions at the same time. */
+struct thread {
+    void (*run)(void);
+    pthread_barrier_t *start;
+    char told[TOLD];
+};
+
+static void *run_thread(void *argument)
+{
+    struct thread *thread = argument;
+    told = thread->told;
+    pthread_barrier_wait(thread->start);
+    thread->run();
+    return NULL;
+}
+
+static void parallel(const char *text, unsigned count, void (*const *functions)(void))
+{
+    static struct thread threads[3];
+    pthread_t ids[3];
+    pthread_barrier_t start;
+    say("%s\\n", text);
+    pthread_barrier_init(&start, NULL, count);
+    for (unsigned k = 0; k < count; k++) {
+        threads[k].run = functions[k];
+        threads[k].start = &start;
+        threads[k].told[0] = 0;
+        if (pthread_create(&ids[k], NULL, run_thread, &threads[k]) != 0) {
+            perror("pthread_create");
+            exit(2);
+        }
+    }
+    for (unsigned k = 0; k < count; k++)
+        pthread_join(ids[k], NULL);
+    for (unsigned k = 0; k < count; k++)
+        say("thread %u:\\n%s", k + 1, threads[k].told);
+    pthread_barrier_destroy(&start);
+}""",
+)
+
+_SAY = (
+    "say told TOLD",
+    """\
+/* What a thread has to say comes when all have ended: printing would keep them apart. */
+enum { TOLD = 1 << 20 };
+static _Thread_local char *told;
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (told != NULL) {
+        const size_t used = strlen(told);
+        vsnprintf(told + used, TOLD - used, format, args);
+    } else {
+        vprintf(format, args);
+        fflush(stdout); /* so that the last line names a call, or threads, that crashed */
+    }
+    va_end(args);
+}""",
+)
+
+
+_OBJECT_ONCE = """
+
+static void *object(int number)
+{
+    static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&first);
+    void *found = object_of(number);
+    pthread_mutex_unlock(&first);
+    return found;
+}"""
+
+
+def threaded(pieces: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """`pieces` for a program with threads: what a call notes, each thread has of its own."""
+    own = {
+        "static char text[": "static _Thread_local char text[",
+        "static char hits[": "static _Thread_local char hits[",
+        "static enum { NO_CALL": "static _Thread_local enum { NO_CALL",
+        'printf("%02x"': 'say("%02x"',
+    }
+    changed: list[tuple[str, str]] = []
+    for defines, code in pieces:
+        for shared, each in own.items():
+            code = code.replace(shared, each)
+        if defines == "object":
+            code = code.replace("object(int number)", "object_of(int number)") + _OBJECT_ONCE
+        changed.append(_SAY if defines == "say" else (defines, code))
+    return (*changed, _PARALLEL)

@@ -60,6 +60,11 @@ class Plan:
     functions: dict[str, Signature] = field(default_factory=dict)
     callbacks: dict[tuple[str, int], CallbackType] = field(default_factory=dict)
 
+    @property
+    def threaded(self) -> bool:
+        """Whether there are threads."""
+        return any(isinstance(statement, Parallel) for statement in steps(self.program))
+
     def signature(self, call: Call) -> Signature:
         """Signature of the called function. Raises ProgramError when the tables have none."""
         signature = self.interface.functions.get(call.function)
@@ -146,8 +151,9 @@ class _Survey:
             case Invoke(function=function, args=args):
                 for value in (function, *args):
                     self.value(value, counts)
-            case Parallel():
-                raise ProgramError("parallel blocks have no standalone form; a program without them is expected")
+            case Parallel(branches=branches):
+                for branch in branches:
+                    self.block(branch, counts)
 
     def call(self, call: Call, counts: dict[str, int]) -> None:
         signature = self.plan.signature(call)
@@ -283,16 +289,19 @@ _PLAIN = re.compile(r"(?!out_|mem_|h_)[a-z][A-Za-z0-9_]*")
 
 
 class Names:
-    """Gives each variable of a program an identifier that collides with nothing: its own name where possible."""
+    """Gives each variable of a program an identifier that collides with nothing: its own name where possible, which it
+    is not for names that stand beside those of the system's headers (`marked`)."""
 
-    def __init__(self, reserved: Iterable[str]) -> None:
+    def __init__(self, reserved: Iterable[str], marked: bool = False) -> None:
         self.taken = set(reserved)
+        self.marked = marked
         self.given: dict[object, str] = {}
 
     def name(self, key: object, wanted: str) -> str:
         """Identifier of the variable `key`, made from `wanted` the first time."""
         if key not in self.given:
-            name = wanted if _PLAIN.fullmatch(wanted) and wanted not in self.taken else f"h_{wanted}"
+            plain = _PLAIN.fullmatch(wanted) and wanted not in self.taken and not self.marked
+            name = wanted if plain else f"h_{wanted}"
             while name in self.taken:
                 name += "_"
             self.taken.add(name)

@@ -24,6 +24,7 @@ from acl_cts.specs.program import (
     Live,
     Null,
     Object,
+    Parallel,
     Program,
     Ramp,
     Read,
@@ -54,7 +55,7 @@ from acl_cts.specs.source_plan import (
     result_base,
     words,
 )
-from acl_cts.specs.source_python_parts import MAIN, RUNTIME
+from acl_cts.specs.source_python_parts import MAIN, RUNTIME, threaded
 
 _ATTEMPT = "@attempt"
 _PIECE = 65536
@@ -63,7 +64,7 @@ _PIECE = 65536
 def to_python(program: Program, interface: Interface, comment: str = "") -> str:
     """`program` as one script for `python3 repro.py libascendcl.so`, which behaves as the C form does.
 
-    `comment` goes to the top. Raises ProgramError when a call does not fit `interface`, or for parallel blocks.
+    `comment` goes to the top. Raises ProgramError when a call does not fit `interface`.
     """
     return _Writer(make_plan(program, interface)).file(comment)
 
@@ -74,7 +75,12 @@ class _Writer:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         runtime = set(re.findall(r"^(?:def|class) (\w+)", RUNTIME, re.MULTILINE))
-        reserved = runtime | set(dir(builtins)) | set(keyword.kwlist) | {"ctypes", "sys", "wanted", "given", "size"}
+        reserved = (
+            runtime
+            | set(dir(builtins))
+            | set(keyword.kwlist)
+            | {"ctypes", "sys", "wanted", "given", "size", "parallel"}
+        )
         reserved |= words(" ".join(re.findall(r"^from ctypes import (.*)", RUNTIME, re.MULTILINE)))
         self.names = Names(reserved | set(plan.interface.functions))
         self.lines: list[str] = []
@@ -97,8 +103,9 @@ class _Writer:
         uses_again = any(number == 4 for _, number in self.plan.callbacks)
         pair = self.plan.again() if uses_again else None
         again = f"({pair[0].name}, {pair[1].name})" if pair else "None"
+        runtime = threaded(RUNTIME) if self.plan.threaded else RUNTIME
         main = MAIN.replace("@FUNCTIONS@", functions).replace("@AGAIN@", again).replace("@STEPS@", steps)
-        return f"{_comment(comment)}\n{RUNTIME}\n\n{main}"
+        return f"{_comment(comment)}\n{runtime}\n\n{main}"
 
     def function(self, signature: Signature) -> str:
         result = "c_int" if signature.returns is Kind.CODE else "c_void_p"
@@ -158,6 +165,19 @@ class _Writer:
                 self.block(body)
             case Exit():
                 self.put('say("exit")', "sys.exit(0)")
+            case Parallel():
+                self.parallel(statement)
+
+    def parallel(self, statement: Parallel) -> None:
+        """A function for each thread; they start together, and what they say comes when all have ended."""
+        names = [f"thread_{number}" for number in range(1, len(statement.branches) + 1)]
+        for name, branch in zip(names, statement.branches, strict=True):
+            targets = [s.target for s in branch if isinstance(s, Call) and s.target is not None]
+            bound = sorted({self.variable(target.name, False) for target in targets if target.index is None})
+            self.put(f"def {name}():", *([f"    nonlocal {', '.join(bound)}"] if bound else ()))
+            self.block(branch)
+            self.put("")
+        self.put(f"parallel({self.text(statement)}, {', '.join(names)})")
 
     def call(self, call: Call, text: str = "") -> None:
         """One call; what it gives is bound to its target, nothing when it was refused or skipped."""

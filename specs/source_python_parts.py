@@ -298,6 +298,68 @@ def lifecycle(steps, device):
             say(f"{name}({ {'device': device, 'null': 'NULL', '': ''}[argument] }) -> {step(*values)}")
 '''
 
+_STATE = 'STATE = {"accepted": None, "hits": []}\n'
+
+_SAY = """\
+def say(text, end="\\n"):
+    print(text, end=end, flush=True)  # so that the last line names a call that crashed
+"""
+
+_THREADED_STATE = '''\
+class State(threading.local):
+    """What each thread has of its own. `told`: what it has to say, which comes when all have ended: printing would keep
+    them apart."""
+
+    def __init__(self):
+        self.values = {"accepted": None, "hits": [], "told": None}
+
+    def __getitem__(self, name):
+        return self.values[name]
+
+    def __setitem__(self, name, value):
+        self.values[name] = value
+
+
+STATE = State()
+'''
+
+_THREADED_SAY = '''\
+def say(text, end="\\n"):
+    if STATE["told"] is None:
+        print(text, end=end, flush=True)  # so that the last line names a call, or threads, that crashed
+    else:
+        STATE["told"].append(text + end)
+
+
+def parallel(text, *threads):
+    """Run these functions at the same time."""
+    say(text)
+    start = threading.Barrier(len(threads))
+    told = [[] for _ in threads]
+
+    def run_thread(number):
+        STATE["told"] = told[number]
+        start.wait()
+        threads[number]()
+
+    running = [threading.Thread(target=run_thread, args=(number,)) for number in range(len(threads))]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    for number, lines in enumerate(told, 1):
+        say(f"thread {number}:")
+        say("".join(lines), end="")
+    STATE["accepted"] = None
+'''
+
+
+def threaded(runtime: str) -> str:
+    """`runtime` for a program with threads."""
+    changed = runtime.replace("import sys\n", "import sys\nimport threading\n", 1)
+    return changed.replace(_STATE, _THREADED_STATE, 1).replace(_SAY, _THREADED_SAY, 1)
+
+
 MAIN = """\
 if len(sys.argv) < 2:
     sys.exit(f"usage: {sys.argv[0]} LIBRARY [DEVICE]")

@@ -184,6 +184,7 @@ class End(StrEnum):
     CRASH = "crash"
     EXIT = "exit"
     TIMEOUT = "timeout"
+    RACE = "race"
     UNSUPPORTED = "unsupported"
     ERROR = "error"
 
@@ -192,8 +193,8 @@ class End(StrEnum):
 class Ending:
     """How it ended and, when not `completed`, where.
 
-    `detail`: crash: signal name or sanitizer summary · exit: the status · unsupported: what is missing (a function's
-    name or a capability) · error: what went wrong in the harness.
+    `detail`: crash: signal name or sanitizer summary · race: what the thread sanitizer saw · exit: the status ·
+    unsupported: what is missing (a function's name or a capability) · error: what went wrong in the harness.
     """
 
     kind: End

@@ -168,9 +168,19 @@ repeat i in 2:
     exit
 """,
     "threads": """
-parallel:
-    branch:
-        a = aclrtAllocBuf(size=64)
+a = aclrtAllocBuf(size=64)
+aclrtGetBufData(buf=a)
+repeat i in 300:
+    parallel:
+        branch:
+            b = aclrtCopyBufRef(buf=a)
+            aclrtGetBufData(buf=b)
+            aclrtFreeBuf(buf=b)
+        branch:
+            aclrtGetBufData(buf=a)
+            aclrtSetBufUserData(buf=a, dataPtr=ramp(3, 96), size=96, offset=0)
+            aclrtGetBufUserData(buf=a, dataPtr=room(96), size=96, offset=0)
+read a[0:64]
 """,
     "impossible": "aclrtAllocBuf(size=64, depth=3)\n",
     "caller-memory": "aclrtSetBufUserData(buf=null, dataPtr=bytes(0x00 * 1048577), size=1, offset=0)\n",

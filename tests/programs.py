@@ -148,12 +148,20 @@ def statements(loops: Loops = (), depth: int = 0) -> st.SearchStrategy[Statement
     inner = st.deferred(lambda: bodies(loops, depth + 1))
     turns = st.lists(st.integers(1, MAX_STEADY), min_size=2, max_size=2).map(sorted)
     steady = st.builds(lambda turns, body: Steady(turns[0], turns[1], body), turns, inner)
-    blocks = (
-        steady | st.builds(When, st.booleans(), inner) | st.builds(Parallel, st.lists(inner, max_size=2).map(tuple))
-    )
+    blocks = steady | st.builds(When, st.booleans(), inner) | parallels(loops)
     return st.integers(0, 9).flatmap(
         lambda kind: repeats(loops, depth) if kind == 8 else blocks if kind == 9 else simple(loops)
     )
+
+
+@st.composite
+def parallels(draw: st.DrawFn, loops: Loops) -> Parallel:
+    """Two or three threads, each with names of its own for what it binds."""
+    branches = []
+    for thread in range(draw(st.integers(2, 3))):
+        target = st.none() | st.builds(Target, st.just(f"thread_{thread}"), st.none() | indexes(loops))
+        branches.append(tuple(draw(st.lists(calls(loops, target), min_size=1, max_size=4))))
+    return Parallel(tuple(branches))
 
 
 @st.composite

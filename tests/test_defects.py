@@ -19,8 +19,6 @@ from acl_cts.specs.oracle import judge
 SOURCES = FOLDER / "src"
 SCENARIOS = Path(__file__).resolve().parent.parent / "conformance" / "scenarios"
 
-NEEDS_THREADS = {"A21", "B15"}
-"""Field reports of races: no case has threads yet, so they have no defect yet."""
 
 OPEN = {"B9"}
 """Field reports of what the documents leave open: whatever a library does there is no fault."""
@@ -60,14 +58,14 @@ def test_every_defect_has_code_and_all_code_has_a_defect() -> None:
 
 
 def test_every_kind_of_fault_is_there() -> None:
-    assert {defect.kind for defect in load_defects()} == set(Kind) - {Kind.RACE}
+    assert {defect.kind for defect in load_defects()} == set(Kind)
 
 
 def test_every_field_report_of_a_library_is_there() -> None:
     known = reports()
     told = {defect.report for defect in load_defects()} - {""}
     assert told <= known
-    assert known - told == NEEDS_THREADS | OPEN
+    assert known - told == OPEN
 
 
 def test_the_clause_of_a_defect_is_of_its_family() -> None:

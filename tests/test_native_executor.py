@@ -35,7 +35,7 @@ from acl_cts.specs.trace import (
     sentinel,
 )
 
-EXECUTED = [name for name in programs() if name not in ("threads", "impossible", "caller-memory")]
+EXECUTED = [name for name in programs() if name not in ("impossible", "caller-memory")]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def _answer(session: NativeSession, program: Program) -> tuple[object, Ending]:
 def test_what_cannot_be_executed_is_said_without_executing(core: NativeSession) -> None:
     before = core.startups
     kinds = {name: core.run(programs()[name]).ending.kind for name in programs() if name not in EXECUTED}
-    assert kinds == {"threads": End.UNSUPPORTED, "impossible": End.ERROR, "caller-memory": End.UNSUPPORTED}
+    assert kinds == {"impossible": End.ERROR, "caller-memory": End.UNSUPPORTED}
     hooks = core.run(parse_program("hooks\naclrtFreeBuf(buf=null)\n"))
     assert hooks.ending == Ending(End.UNSUPPORTED, detail="hooks")
     assert hooks.records == ()

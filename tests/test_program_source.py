@@ -286,7 +286,6 @@ def test_the_comment_stands_on_top_and_cannot_escape(tmp_path: Path) -> None:
         ("aclrtAllocBuf(size=cb(1))", "size cannot be Callback"),
         ("invoke g.allocFunc(obj(1), 1)", "holds no function pointer"),
         ("g = aclrtAllocatorGet(desc=null)\ninvoke g.allocFunc(1)", "takes 2 arguments"),
-        ("parallel:\n    nothing", "parallel"),
     ],
 )
 def test_what_does_not_fit_the_interface_is_refused(write: object, text: str, hint: str) -> None:
@@ -371,3 +370,28 @@ def test_a_field_and_the_principal_are_the_same_handle(library: Path, tmp_path: 
         "aclrtFreeBuf(buf=a.buf) -> 0",
         "skipped: aclrtFreeBuf(buf=a.size): a handle was never given",
     ]
+
+
+THREADS = """
+a = aclrtAllocBuf(size=64)
+repeat i in 2:
+    parallel:
+        branch:
+            b[i] = aclrtAllocBuf(size=i+8)
+            aclrtFreeBuf(buf=b[i])
+        branch:
+            c = aclrtAllocBuf(size=16)
+            aclrtFreeBuf(buf=c)
+    on success:
+        aclrtFreeBuf(buf=a)
+"""
+
+
+@FORMS
+def test_threads_are_told_one_after_the_other(library: Path, tmp_path: Path, form: str) -> None:
+    told = [line.partition(" buf=")[0] for line in lines(answers(THREADS, library, tmp_path, form))]
+    block = ["parallel: [i=0]", "thread 1:", "aclrtAllocBuf(size=i+8) [i=0] -> 0", "aclrtFreeBuf(buf=b[i]) [i=0] -> 0"]
+    block += ["thread 2:", "aclrtAllocBuf(size=16) [i=0] -> 0", "aclrtFreeBuf(buf=c) [i=0] -> 0"]
+    both = [*block, *(line.replace("i=0", "i=1") for line in block)]
+    assert [line for line in told if "[i=" in line or line.startswith("thread")] == both
+    assert "aclrtFreeBuf(buf=a) -> 0" not in told, "no call of a thread is the last one"

@@ -69,9 +69,10 @@ on success:
     live
 parallel:
     branch:
-        live
+        d = aclrtCopyBufRef(buf=a)
+        aclrtFreeBuf(buf=d)
     branch:
-        nothing
+        aclrtGetBufData(buf=a)
 exit
 cleanup:
     aclrtFreeBuf(buf=a)
@@ -165,6 +166,14 @@ DEEP = "".join(" " * k + "on success:\n" for k in range(9)) + " " * 9 + "live\n"
         ("on refusal:\n    on success:\n        live\n  live", 4, "matches no block"),
         ("on refusal:\n    nothing\n    live", 3, "beside 'nothing'"),
         ("parallel:\n    live", 2, "'branch:' is expected"),
+        ("parallel:\n    nothing", 2, "'branch:' is expected"),
+        ("parallel:\n  branch:\n    f()", 1, "number of threads is 1; 2 to 3"),
+        ("live\nparallel:\n" + 4 * "  branch:\n    f()\n", 2, "number of threads is 4"),
+        ("parallel:\n  branch:\n    f()\n  branch:\n" + 5 * "    f()\n", 1, "number of calls of a thread is 5"),
+        ("parallel:\n  branch:\n    f()\n  branch:\n    nothing", 1, "number of calls of a thread is 0"),
+        ("parallel:\n  branch:\n    f()\n  branch:\n    live", 1, "holds calls only"),
+        ("parallel:\n  branch:\n    a = f()\n  branch:\n    f(x=a)", 1, "'a' is bound in one thread"),
+        ("parallel:\n  branch:\n    a[1] = f()\n  branch:\n    a[2] = f()", 1, "'a' is bound in one thread"),
         ("cleanup:\n live\nlive", 3, "behind the clean-up"),
         ("cleanup:\n live\ncleanup:\n live", 3, "behind the clean-up"),
         ("f(x=1, x=2)", 1, "given twice"),

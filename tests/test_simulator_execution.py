@@ -275,9 +275,20 @@ def test_steps_go_on_in_the_clean_up() -> None:
     assert trace.ending == Ending(End.EXIT, 4, (), Phase.CLEAN_UP, detail="0")
 
 
-def test_parallel_is_unsupported_and_nothing_runs() -> None:
+def test_threads_take_turns_and_are_told_one_after_the_other() -> None:
+    one = (call("AllocBuf", "b", size=8), call("FreeBuf", buf="b"))
+    other = (call("AllocBuf", "c", size=8), call("FreeBuf", buf="c"))
+    trace = execute(new_process(), Program((Parallel((one, other)), When(True, (ALLOC,)))), CAPABILITIES)
+    assert trace.ending == Ending(End.COMPLETED)
+    assert [(r.step, r.ret) for r in trace.records if isinstance(r, CallRecord)] == [(1, 0), (2, 0), (3, 0), (4, 0)]
+    handles = [dict(r.outs)["buf"] for r in trace.records if isinstance(r, CallRecord) and r.outs]
+    assert handles[0] != handles[1], "the second thread allocated before the first one freed"
+
+
+def test_a_single_thread_makes_no_sense() -> None:
     trace = execute(new_process(), Program((ALLOC, Parallel(((FREE,),)))), CAPABILITIES)
-    assert (trace.ending.kind, trace.ending.detail, trace.records) == (End.UNSUPPORTED, "parallel", ())
+    assert (trace.ending.kind, trace.ending.step, trace.records) == (End.ERROR, 1, ())
+    assert "two or more threads" in trace.ending.detail
 
 
 def test_an_unknown_function_is_unsupported_by_its_name() -> None:

@@ -20,7 +20,7 @@ OWN = ("core", "simulator")
 
 GROUPS = (
     *("simple", "pair", "limit", "null", "sweep", "state", "related", "crowd", "cycle"),
-    *("isolation", "fault", "robustness", "scenario"),
+    *("isolation", "fault", "robustness", "threads", "scenario"),
 )
 """Groups of cases, for the help: it must not take the time of making the cases."""
 
@@ -67,7 +67,8 @@ def take_tables(given: dict[str, Any]) -> tuple[str, ...]:
 
 
 def targeting(command: Command) -> Command:
-    """How to reach a library: --library, --device, --data-access, --executor, --call-timeout, --table."""
+    """How to reach a library: --library, --device, --data-access, --executor, --call-timeout, --thread-safe,
+    --table."""
     access = click.Choice(["auto", "direct", "copy"])
     for decorate in reversed(
         (
@@ -87,6 +88,11 @@ def targeting(command: Command) -> Command:
                 type=click.FloatRange(min=0, min_open=True),
                 help="Time without progress after which a call counts as hung.",
             ),
+            click.option(
+                "--thread-safe",
+                is_flag=True,
+                help="Call the library from several threads too: its vendor says it may be; the documents are silent.",
+            ),
             tabled,
         )
     ):
@@ -102,7 +108,7 @@ def take_selection(given: dict[str, Any]) -> Selection:
 
 def take_options(given: dict[str, Any]) -> Options:
     """The backend options in `given`, whose entries are taken out. Raises BackendError for a library that is none."""
-    names = ("library", "device", "data_access", "executor", "call_timeout")
+    names = ("library", "device", "data_access", "executor", "call_timeout", "thread_safe")
     options = Options(**{name: given.pop(name) for name in names}, tables=take_tables(given))
     if options.library and Path(options.library).is_dir():
         raise BackendError(f"--library {options.library}: is a directory; give the path of the library in it")
@@ -117,6 +123,8 @@ def replay_command(path: str, backend: str, options: Options) -> str:
         value = getattr(options, name)
         if value != getattr(usual, name):
             words += [f"--{name.replace('_', '-')}", str(value)]
+    if options.thread_safe:
+        words.append("--thread-safe")
     for table in options.tables:
         words += ["--table", table]
     return shlex.join(words)

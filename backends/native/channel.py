@@ -13,27 +13,43 @@ from itertools import pairwise
 from acl_cts.backends.native import layout
 
 _STATUS = struct.Struct(f"<{len(layout.STATUS)}Q")
+_THREAD = struct.Struct(f"<{len(layout.WHERE) + 1}Q")
+_THREADS_AT = layout.STATUS_AT + _STATUS.size
 _PROGRESS_AT = layout.STATUS_AT + 8 * layout.STATUS.index("progress")
 _REPLY_END_AT = layout.STATUS_AT + 8 * layout.STATUS.index("reply_end")
 _WORD = struct.Struct("<Q")
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """Where the executor was; readable after its death."""
+class ThreadStatus:
+    """Where one thread of a parallel block was."""
 
-    state: int
+    progress: int
     step: int
     phase: int
     function: int
     depth: int
+    ended: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where the executor was; readable after its death. `threads`: those of the block that was running."""
+
+    step: int
+    phase: int
+    function: int
+    depth: int
+    state: int
     program: int
     reply_end: int
     signal: int
     address: int
     guard: int
     access: int
+    failed: int
     loops: tuple[int, ...]
+    threads: tuple[ThreadStatus, ...]
 
 
 class Channel:
@@ -84,15 +100,17 @@ class Channel:
 
     def progress(self) -> int:
         """A number that grows while the executor gets on."""
-        value: int = _WORD.unpack_from(self.memory, _PROGRESS_AT)[0]
-        return value
+        places = (_PROGRESS_AT, *(_THREADS_AT + k * _THREAD.size for k in range(layout.MAX_THREADS)))
+        return sum(int(_WORD.unpack_from(self.memory, place)[0]) for place in places)
 
     def status(self) -> Status:
         """Everything on the status page."""
         values = dict(zip(layout.STATUS, _STATUS.unpack_from(self.memory, layout.STATUS_AT), strict=True))
         del values["progress"]
         loops = tuple(values.pop(f"loop{k}") for k in range(layout.MAX_LOOPS))
-        return Status(**values, loops=loops)
+        running = range(min(values.pop("threads"), layout.MAX_THREADS))
+        threads = (_THREAD.unpack_from(self.memory, _THREADS_AT + k * _THREAD.size) for k in running)
+        return Status(**values, loops=loops, threads=tuple(ThreadStatus(*words) for words in threads))
 
     def reply(self) -> bytes:
         """All that was answered so far."""

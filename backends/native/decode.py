@@ -45,6 +45,7 @@ _ENDS = {
     EndCode.EXIT: End.EXIT,
     EndCode.TIMEOUT: End.TIMEOUT,
     EndCode.ERROR: End.ERROR,
+    EndCode.RACE: End.RACE,
 }
 _PHASES = (Phase.CALL, Phase.TOUCH, Phase.CHECK, Phase.CLEAN_UP)
 _SIGN = 1 << 63

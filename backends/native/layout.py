@@ -26,6 +26,12 @@ MAX_PARAMS = 16
 MAX_SLOTS = 1 << 24
 """Handles and outputs that one program may hold."""
 
+MAX_THREADS = 3
+"""Threads of one parallel block."""
+
+THREAD_REPLY = 16 << 20
+"""Bytes that one thread of a block may answer."""
+
 MAX_HITS = 64
 """Callback hits kept for one call; further ones are dropped."""
 
@@ -68,6 +74,9 @@ clean-up, flags, place of the literals in bytes."""
 FLAG_FAULTS = 1
 """Header flag: the program injects faults."""
 
+FLAG_THREADS = 2
+"""Header flag: the program has parallel blocks."""
+
 STATUS_AT = 0
 STATUS_SIZE = 4096
 ENDS_AT = STATUS_AT + STATUS_SIZE
@@ -81,22 +90,25 @@ REPLY_KEEP = 8 << 20
 
 SHARED_SIZE = REPLY_AT + REPLY_SIZE
 
+WHERE = ("progress", "step", "phase", "function", "depth")
+"""Words that tell where a thread of the executor is."""
+
 STATUS = (
-    "progress",
+    *WHERE,
     "state",
-    "step",
-    "phase",
-    "function",
-    "depth",
     "program",
     "reply_end",
     "signal",
     "address",
     "guard",
     "access",
+    "threads",
+    "failed",
     *(f"loop{k}" for k in range(MAX_LOOPS)),
 )
-"""Words of the status page, in order."""
+"""Words of the status page, in order; the words above are those of the executor's own thread, or of one that a fatal
+signal or an exit came in. `threads`: of the block that runs, 0 outside of one; `failed`: number of that one, from 1.
+Behind them stand, for each thread of a block, the words of `WHERE` and one that says whether it has ended."""
 
 
 class State(IntEnum):
@@ -142,6 +154,7 @@ class Op(IntEnum):
     WHEN = 9
     EXIT = 10
     STEADY = 11
+    PARALLEL = 12
 
 
 class Arg(IntEnum):
@@ -208,6 +221,7 @@ class EndCode(IntEnum):
     EXIT = 2
     TIMEOUT = 3
     ERROR = 4
+    RACE = 5
 
 
 class Skip(IntEnum):

@@ -103,7 +103,7 @@ def interface_digest(interface: Interface) -> str:
 @cache
 def protocol_digest() -> str:
     """Identifies how the two sides talk: the layout of commands and replies, and the C that reads and writes them."""
-    parts = [str(layout.constants()), str(layout.STATUS)]
+    parts = [str(layout.constants()), str(layout.STATUS)]  # its first words are those of `WHERE`
     parts += [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.j2"))]
     return _digest(parts)
 
@@ -126,7 +126,8 @@ def render_executor(interface: Interface, flavour: str) -> str:
     arena_of = [_row(k, f, arenas) for k, f in enumerate(functions)]
     return environment.get_template("executor.c.j2").render(
         constants=layout.constants(),
-        status=layout.STATUS,
+        where=layout.WHERE,
+        status=layout.STATUS[len(layout.WHERE) :],
         digest=interface_digest(interface),
         protocol=protocol_digest(),
         flavour=flavour,

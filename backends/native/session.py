@@ -82,6 +82,8 @@ class NativeSession:
             self.close()
             raise
         self._capabilities = capabilities(self._greeting)
+        if options.thread_safe:
+            self._capabilities |= {Capability.THREAD_SAFE}
 
     def _try_leak_check(self) -> None:
         """Do without leak checks where the worker dies over one, as where processes may not look into each other."""

@@ -39,17 +39,15 @@ from acl_cts.specs.program import (
     Write,
     walk,
 )
+from acl_cts.specs.program_rules import ProgramError, check_threads
 from acl_cts.specs.trace import Capability
-
-PARALLEL = "parallel"
-"""What a program with threads needs, and no backend offers yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A program ready for the executor: its words, the functions that it calls and the abilities that it needs.
 
-    The words are empty when it needs what no executor has: hooks, threads, a function that no table knows.
+    The words are empty when it needs what no executor has: hooks, a function that no table knows.
     """
 
     wire: bytes
@@ -61,7 +59,7 @@ def lower(program: Program, interface: Interface) -> Lowered:
     """Lower `program`. Raises Malformed or TooLarge when the executor cannot run it whatever the library."""
     functions = frozenset(s.function for s in walk((*program.body, *program.cleanup)) if isinstance(s, Call))
     needs = _needs(program)
-    if PARALLEL in needs or Capability.HOOKS in needs or functions - interface.functions.keys():
+    if Capability.HOOKS in needs or functions - interface.functions.keys():
         return Lowered(b"", functions, needs)
     return Lowered(_Lowering(interface, lay_out(program, interface)).program(program), functions, needs)
 
@@ -75,7 +73,7 @@ def _needs(program: Program) -> tuple[str, ...]:
             case Hooks():
                 found[Capability.HOOKS] = None
             case Parallel():
-                found[PARALLEL] = None
+                found[Capability.THREAD_SAFE] = None
     return tuple(found)
 
 
@@ -88,6 +86,10 @@ class _Lowering:
     loops: list[str] = field(default_factory=list)
     literals: bytearray = field(default_factory=bytearray)
     step: int = 0
+    threads: bool = False
+    in_thread: bool = False
+    own: frozenset[str] = frozenset()
+    """Names that the thread binds which is being lowered."""
 
     def __post_init__(self) -> None:
         self.number = {name: k for k, name in enumerate(self.interface.functions)}
@@ -101,7 +103,7 @@ class _Lowering:
         words = code + len(self.literals) // 8
         if words * 8 > layout.COMMAND_SIZE - 64:
             raise TooLarge(f"the program takes more than {layout.COMMAND_SIZE} bytes")
-        flags = layout.FLAG_FAULTS if faults else 0
+        flags = (layout.FLAG_FAULTS if faults else 0) | (layout.FLAG_THREADS if self.threads else 0)
         head = (layout.MAGIC, words, self.slots.count, len(body), len(cleanup), flags, code * 8)
         return struct.pack(f"<{code}Q", *head, *body, *cleanup) + bytes(self.literals)
 
@@ -142,7 +144,24 @@ class _Lowering:
                 return self.op(Op.WHEN, step, [int(accepted), *self.block(body)])
             case Exit():
                 return self.op(Op.EXIT, step, [])
+            case Parallel():
+                return self.parallel(statement, step)
         raise Malformed(f"{type(statement).__name__} cannot be lowered")
+
+    def parallel(self, statement: Parallel, step: int) -> list[int]:
+        """A block of threads: how many, and each with its length in front."""
+        try:
+            check_threads(statement)
+        except ProgramError as error:
+            raise Malformed(error.what) from error
+        self.threads = self.in_thread = True
+        words = [len(statement.branches)]
+        for branch in statement.branches:
+            self.own = frozenset(s.target.name for s in branch if isinstance(s, Call) and s.target is not None)
+            inner = self.block(branch)
+            words += [len(inner), *inner]
+        self.in_thread = False
+        return self.op(Op.PARALLEL, step, words)
 
     def enter(self, loop: str) -> None:
         if len(self.loops) >= layout.MAX_LOOPS:
@@ -308,6 +327,8 @@ class _Lowering:
         handle = given.get(signature.locates.handle)
         if not isinstance(handle, Ref) or not self.slots.variables[handle.name].touched:
             return []
+        if self.in_thread and handle.name not in self.own:
+            return []  # two threads could note it at the same time
         moved, _, area = self.area(handle)
         return [moved, area]
 

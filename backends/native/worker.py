@@ -31,6 +31,9 @@ _HELD_UP = 0.25
 _LEAVE_TIMEOUT = 5.0
 """Seconds that a library gets for its orderly end."""
 
+_RACE = "ThreadSanitizer: "
+"""How the summary of a report begins that only the thread sanitizer makes."""
+
 _START_STATES = {State.LOADING: "loading", State.INITIALISING: "aclInit", State.SETTING_DEVICE: "aclrtSetDevice"}
 
 
@@ -85,6 +88,16 @@ class Death:
         """Whether no program was running."""
         return self.status.state == State.IDLE
 
+    @property
+    def thread(self) -> int:
+        """Number of the thread of a parallel block that it happened in, counted from 1: the one that a signal or an
+        exit came in, otherwise the first that had not ended. 0 outside of such a block."""
+        threads = self.status.threads
+        if not threads:
+            return 0
+        unfinished = (number for number, thread in enumerate(threads, 1) if not thread.ended)
+        return min(self.status.failed, len(threads)) or next(unfinished, 1)
+
 
 class Worker:
     """A running executor. Start it with `start`, end it with `leave` or `kill`.
@@ -131,6 +144,7 @@ class Worker:
         command = [*_runner(setup.flavour), str(setup.executor), "--library", str(setup.library)]
         command += ["--device", str(setup.device)]
         command += ["--data-access", setup.data_access, "--parent", str(os.getpid()), "--cpus", self._cpus()]
+        command += ["--free-cpus", ",".join(map(str, sorted(PIN.free)))]
         command += ["--shm-fd", str(memory), "--cmd-fd", str(commands), "--reply-fd", str(replies)]
         try:
             self._process = subprocess.Popen(
@@ -275,15 +289,18 @@ class Worker:
 
     def _end_of(self, death: Death) -> bytes:
         status = death.status
-        depth = min(status.depth, layout.MAX_LOOPS)
+        where = status.threads[death.thread - 1] if death.thread and not status.failed else status
+        depth = min(where.depth, layout.MAX_LOOPS)
         code, detail = self.verdict(death)
+        if death.thread:
+            detail += f" (thread {death.thread} of {len(status.threads)})"
         return encode_end(
             code,
             detail,
-            step=status.step & 0xFFFF_FFFF,
+            step=where.step & 0xFFFF_FFFF,
             loops=status.loops[:depth],
-            phase=status.phase & 0xFF,
-            function=status.function & 0xFFFF,
+            phase=where.phase & 0xFF,
+            function=where.function & 0xFFFF,
         )
 
     def verdict(self, death: Death) -> tuple[EndCode, str]:
@@ -292,6 +309,8 @@ class Worker:
             return EndCode.TIMEOUT, f"no progress for {self.setup.call_timeout:g} s"
         if death.code >= 0:
             return EndCode.EXIT, str(death.code)
+        if death.summary.startswith(_RACE):
+            return EndCode.RACE, death.summary
         detail = signal_name(-death.code)
         if death.status.guard and death.status.signal == -death.code:
             detail += f" at the {guard_name(self.interface, death.status.guard)}"

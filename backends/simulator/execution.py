@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice, zip_longest
 from typing import cast
 
 from acl_cts.backends.simulator.argument import Argument
@@ -116,6 +117,8 @@ class Execution:
             case p.When(accepted=accepted):
                 if self.accepted is accepted:
                     self.block(node.body)
+            case p.Parallel() as threads:
+                self.parallel(node, threads)
             case p.Exit():
                 raise Ended(Ending(End.EXIT, node.step, self.loops, self.phase, detail="0"))
 
@@ -147,6 +150,23 @@ class Execution:
             self.bindings.counters.pop(repeat.loop, None)
         else:
             self.bindings.counters[repeat.loop] = hidden
+
+    def parallel(self, node: Node, threads: p.Parallel) -> None:
+        """Execute a block of threads in one of the orders that it may take: one call of each thread in turn. They are
+        written down thread by thread, as every backend does."""
+        outer, rest = self.records, iter(node.body)
+        branches = [tuple(islice(rest, len(branch))) for branch in threads.branches]
+        answers: list[list[Record]] = [[] for _ in branches]
+        try:
+            for row in zip_longest(*branches):
+                for number, call in enumerate(row):
+                    if call is not None:
+                        self.records = answers[number]
+                        self.block((call,))
+            outer += [record for records in answers for record in records]
+        finally:
+            self.records = outer
+        self.accepted = None
 
     def until_same(self, node: Node, until: p.UntilSame) -> None:
         """Call until the handle wanted comes again."""

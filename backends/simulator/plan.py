@@ -59,7 +59,7 @@ def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...
     for statement in statements:
         step = first
         if isinstance(statement, Parallel):
-            raise Refused(End.UNSUPPORTED, step, "", "parallel")
+            _check_threads(step, statement)
         body, first = plan(children(statement), step + 1)
         if isinstance(statement, Call):
             function = FUNCTIONS.get(statement.function)
@@ -74,6 +74,13 @@ def plan(statements: tuple[Statement, ...], first: int) -> tuple[tuple[Node, ...
         else:
             nodes.append(Node(step, statement, body))
     return tuple(nodes), first
+
+
+def _check_threads(step: int, block: Parallel) -> None:
+    """Raise Refused unless `block` holds threads of calls."""
+    calls = all(branch and all(isinstance(statement, Call) for statement in branch) for branch in block.branches)
+    if len(block.branches) < 2 or not calls:
+        raise Refused(End.ERROR, step, "", "parallel: two or more threads are expected, each of calls only")
 
 
 def _check(step: int, function: Function, call: Call) -> None:

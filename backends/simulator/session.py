@@ -15,6 +15,7 @@ from acl_cts.specs.trace import Capability, End, Trace
 CAPABILITIES = frozenset(
     {
         Capability.ROBUST_HANDLES,
+        Capability.THREAD_SAFE,
         Capability.FAULT_INJECTION,
         Capability.LIVE_COUNT,
         Capability.HOOKS,

@@ -125,6 +125,9 @@ static aclError join(struct mbuf *head, struct mbuf *buf)
         }
         return refuse(ACL_ERROR_RT_OVER_LIMIT, "the chain would have more than 128 buffers");
     }
+    if (DEFECT(chain_limit_checked_in_two_steps)) {
+        defect_step();
+    }
     if (!inner_claim()) {
         if (DEFECT(failed_append_links)) {
             link_behind(head, buf);

@@ -193,6 +193,20 @@ enum core_defect {
     CORE_DEFECT_unregister_removes_the_earlier_too,
     CORE_DEFECT_removed_registration_keeps_its_count,
     CORE_DEFECT_removed_registration_loses_memory,
+    /* calls made at the same time */
+    CORE_DEFECT_reference_taken_outside_the_lock,
+    CORE_DEFECT_alloc_without_the_lock,
+    CORE_DEFECT_free_without_the_lock,
+    CORE_DEFECT_length_set_outside_the_lock,
+    CORE_DEFECT_private_area_written_outside_the_lock,
+    CORE_DEFECT_private_area_copied_in_two_steps,
+    CORE_DEFECT_chain_limit_checked_in_two_steps,
+    CORE_DEFECT_create_without_the_lock,
+    CORE_DEFECT_set_object_without_the_lock,
+    CORE_DEFECT_register_without_the_lock,
+    CORE_DEFECT_replaced_in_two_steps,
+    CORE_DEFECT_get_without_the_lock,
+    CORE_DEFECT_unregister_in_two_steps,
 };
 
 #ifndef CORE_DEFECT

@@ -203,7 +203,7 @@ static aclError copy_buf_ref(aclrtMbuf handle, aclrtMbuf *new_handle)
     if (buf == NULL) {
         return refuse_memory();
     }
-    if (!DEFECT(failed_copy_keeps_a_reference)) {
+    if (!DEFECT(failed_copy_keeps_a_reference) && !DEFECT(reference_taken_outside_the_lock)) {
         area_share(original->area);
     }
     if (DEFECT(copy_of_chained_takes_two_references) && chain_is_chained(original)) {
@@ -337,6 +337,9 @@ static aclError set_buf_data_len(aclrtMbuf handle, size_t len)
     if (!buf->located && CORE_ANSWER_LENGTH_FIRST) {
         return refuse_parameter("GetBufData was not called on buf yet");
     }
+    if (DEFECT(length_set_outside_the_lock)) {
+        return ACL_SUCCESS;
+    }
     *length_of(buf) = len;
     if (DEFECT(length_8_bit)) {
         *length_of(buf) = (uint8_t)len;
@@ -355,12 +358,18 @@ static aclError set_buf_data_len(aclrtMbuf handle, size_t len)
 
 aclError aclrtAllocBuf(aclrtMbuf *buf, size_t size)
 {
+    if (DEFECT(alloc_without_the_lock)) {
+        return alloc_buf(buf, size);
+    }
     core_enter();
     return core_leave(alloc_buf(buf, size));
 }
 
 aclError aclrtFreeBuf(aclrtMbuf buf)
 {
+    if (DEFECT(free_without_the_lock)) {
+        return free_buf(buf);
+    }
     core_enter();
     return core_leave(free_buf(buf));
 }
@@ -368,7 +377,11 @@ aclError aclrtFreeBuf(aclrtMbuf buf)
 aclError aclrtCopyBufRef(const aclrtMbuf buf, aclrtMbuf *newBuf)
 {
     core_enter();
-    return core_leave(copy_buf_ref(buf, newBuf));
+    aclError answer = core_leave(copy_buf_ref(buf, newBuf));
+    if (DEFECT(reference_taken_outside_the_lock) && answer == ACL_SUCCESS) {
+        area_share(((struct mbuf *)*newBuf)->area);
+    }
+    return answer;
 }
 
 aclError aclrtGetBufData(const aclrtMbuf buf, void **dataPtr, size_t *size)
@@ -386,5 +399,9 @@ aclError aclrtGetBufDataLen(aclrtMbuf buf, size_t *len)
 aclError aclrtSetBufDataLen(aclrtMbuf buf, size_t len)
 {
     core_enter();
-    return core_leave(set_buf_data_len(buf, len));
+    aclError answer = core_leave(set_buf_data_len(buf, len));
+    if (DEFECT(length_set_outside_the_lock) && answer == ACL_SUCCESS) {
+        *length_of(buf) = len;
+    }
+    return answer;
 }

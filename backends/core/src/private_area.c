@@ -134,7 +134,13 @@ static aclError set_user_data(aclrtMbuf handle, const void *data, size_t size, s
     if (DEFECT(set_user_clears_the_rest) && answer == ACL_SUCCESS) {
         memset(buf->private_area + offset, 0, PRIVATE_AREA_SIZE - offset);
     }
-    if (answer == ACL_SUCCESS && size > 0) {
+    if (answer == ACL_SUCCESS && size > 1 && DEFECT(private_area_copied_in_two_steps)) {
+        memcpy(buf->private_area + offset, data, size / 2);
+        defect_step();
+        memcpy(buf->private_area + offset + size / 2, (const char *)data + size / 2, size - size / 2);
+        return answer;
+    }
+    if (answer == ACL_SUCCESS && size > 0 && !DEFECT(private_area_written_outside_the_lock)) {
         memcpy(buf->private_area + offset, data, size);
     }
     if (DEFECT(private_area_shared_by_copies) && answer == ACL_SUCCESS) {
@@ -168,7 +174,11 @@ static aclError get_user_data(aclrtMbuf handle, void *data, size_t size, size_t 
 aclError aclrtSetBufUserData(aclrtMbuf buf, const void *dataPtr, size_t size, size_t offset)
 {
     core_enter();
-    return core_leave(set_user_data(buf, dataPtr, size, offset));
+    aclError answer = core_leave(set_user_data(buf, dataPtr, size, offset));
+    if (DEFECT(private_area_written_outside_the_lock) && answer == ACL_SUCCESS && size > 0) {
+        memcpy(((struct mbuf *)buf)->private_area + offset, dataPtr, size);
+    }
+    return answer;
 }
 
 aclError aclrtGetBufUserData(const aclrtMbuf buf, void *dataPtr, size_t size, size_t offset)

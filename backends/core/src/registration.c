@@ -219,6 +219,9 @@ static aclError do_register(aclrtStream stream_handle, aclrtAllocatorDesc handle
         *defect_stream_of(desc) = stream;
     }
     registration_remove(stream);
+    if (DEFECT(replaced_in_two_steps)) {
+        defect_step();
+    }
     entry->next = DEFECT(register_again_makes_a_ring) && replaced ? entry : registrations;
     entry->stream = stream;
     entry->handle = DEFECT(get_tells_the_first_descriptor) && registrations ? registrations->handle : handle;
@@ -334,6 +337,22 @@ static aclError get_by_stream(aclrtStream handle, const struct outputs *out)
     return ACL_SUCCESS;
 }
 
+/* Removes what was found a step before, and may be gone by now. */
+static void defect_remove_in_two_steps(const struct stream *stream)
+{
+    struct registration **link = &registrations;
+    while (*link != NULL && !same_stream((*link)->stream, stream)) {
+        link = &(*link)->next;
+    }
+    struct registration *entry = *link;
+    if (entry != NULL) {
+        defect_step();
+        *link = entry->next;
+        live_drop(sizeof(*entry));
+        free(entry);
+    }
+}
+
 /* A stream without a registration is no error, and neither is one that nobody knows. */
 static aclError unregister(aclrtStream handle)
 {
@@ -350,6 +369,10 @@ static aclError unregister(aclrtStream handle)
     if (DEFECT(unregister_removes_the_latest) && stream != NULL && registrations != NULL) {
         stream = registrations->stream;
     }
+    if (stream != NULL && DEFECT(unregister_in_two_steps)) {
+        defect_remove_in_two_steps(stream);
+        return ACL_SUCCESS;
+    }
     if (stream != NULL) {
         registration_remove(stream);
     }
@@ -361,6 +384,9 @@ static aclError unregister(aclrtStream handle)
 
 aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc allocatorDesc)
 {
+    if (DEFECT(register_without_the_lock)) {
+        return do_register(stream, allocatorDesc);
+    }
     core_enter();
     return core_leave(do_register(stream, allocatorDesc));
 }
@@ -371,6 +397,9 @@ aclError aclrtAllocatorGetByStream(aclrtStream stream, aclrtAllocatorDesc *alloc
                                    aclrtAllocatorGetAddrFromBlockFunc *getAddrFromBlockFunc)
 {
     const struct outputs out = {allocatorDesc, allocator, allocFunc, freeFunc, allocAdviseFunc, getAddrFromBlockFunc};
+    if (DEFECT(get_without_the_lock)) {
+        return get_by_stream(stream, &out);
+    }
     core_enter();
     return core_leave(get_by_stream(stream, &out));
 }
