@@ -298,10 +298,14 @@ def lifecycle(steps, device):
             say(f"{name}({ {'device': device, 'null': 'NULL', '': ''}[argument] }) -> {step(*values)}")
 '''
 
-_STATE = 'STATE = {"accepted": None, "hits": []}\n'
+_IMPORT, _THREADED_IMPORT = "import sys\n", "import sys\nimport threading\n"
+
+_STATE = 'STATE = {"accepted": None, "hits": [], "quiet": False}\n'
 
 _SAY = """\
 def say(text, end="\\n"):
+    if STATE["quiet"]:
+        return
     print(text, end=end, flush=True)  # so that the last line names a call that crashed
 """
 
@@ -311,7 +315,7 @@ class State(threading.local):
     them apart."""
 
     def __init__(self):
-        self.values = {"accepted": None, "hits": [], "told": None}
+        self.values = {"accepted": None, "hits": [], "quiet": False, "told": None}
 
     def __getitem__(self, name):
         return self.values[name]
@@ -325,6 +329,8 @@ STATE = State()
 
 _THREADED_SAY = '''\
 def say(text, end="\\n"):
+    if STATE["quiet"]:
+        return
     if STATE["told"] is None:
         print(text, end=end, flush=True)  # so that the last line names a call, or threads, that crashed
     else:
@@ -356,8 +362,12 @@ def parallel(text, *threads):
 
 def threaded(runtime: str) -> str:
     """`runtime` for a program with threads."""
-    changed = runtime.replace("import sys\n", "import sys\nimport threading\n", 1)
-    return changed.replace(_STATE, _THREADED_STATE, 1).replace(_SAY, _THREADED_SAY, 1)
+    for plain, with_threads in ((_IMPORT, _THREADED_IMPORT), (_STATE, _THREADED_STATE), (_SAY, _THREADED_SAY)):
+        before, found, after = runtime.partition(plain)
+        if not found:
+            raise ValueError(f"the runtime has no {plain!r}")
+        runtime = before + with_threads + after
+    return runtime
 
 
 MAIN = """\
