@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from acl_cts.specs.frame import Frame
@@ -108,6 +109,12 @@ def _values(frame: Frame, collection: Any) -> tuple[Any, ...]:
     return tuple([value for value in collection.values() if value.__class__ is Obj])
 
 
+@cache
+def _unknown(count: int) -> tuple[None, ...]:
+    """Shared by all that know as little: tens of thousands of handles may live at once."""
+    return (None,) * count
+
+
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "len": _length,
     "alive": _alive,
@@ -129,7 +136,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "reach": lambda frame, items: frame.machine.reach(items, "links"),
     "values": _values,
     "earlier": _earlier,
-    "unknown_bytes": lambda frame, count: (None,) * count,
+    "unknown_bytes": lambda frame, count: _unknown(count),
 }
 
 
