@@ -148,6 +148,10 @@ class Follower:
             mark += 1
         return made
 
+    def taken(self, names: frozenset[str]) -> bool:
+        """Whether one of `names` stands for something already."""
+        return not self._names.isdisjoint(names)
+
     def finish(self) -> Program:
         """The program, with the clean-up that gives back what is certainly alive."""
         first: tuple[Statement, ...] = (FailAllocation(0),) if self._armed else ()
@@ -167,6 +171,15 @@ class Follower:
         if call.target is not None:
             self._bind(call.target, known, items, counters, mark)
         return outcome is not Outcome.ERROR
+
+    def append(self, call: Call, known: Facts, args: dict[str, Any], mark: int, bulky: bool) -> bool:
+        """Append a call that needs no mending; `bulky`: a handle of it stands for many. As `place`."""
+        shortened = self.tracker.shortened
+        self.tracker.shortened = shortened or bulky
+        accepted = self.place(call, known, args, NOTHING, mark)
+        self.tracker.shortened = shortened
+        self.body.append(call)
+        return accepted
 
     # -- names
 
