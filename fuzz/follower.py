@@ -7,6 +7,7 @@ come after (`hooks`).
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -46,14 +47,15 @@ from acl_cts.specs.program import (
     When,
     Write,
 )
+from acl_cts.specs.rules import Rules, compile_rules
 from acl_cts.specs.trace import Capability
 from acl_cts.specs.values import CELL, UNKNOWN, Obj
 
 Key = tuple[str, int | None]
 Counters = dict[str, int]
 
-EXACT = 4
-"""Iterations of a repeat that are followed: all of up to 4, otherwise the first two, one for the bulk, and the last."""
+EXACT = 3
+"""Iterations of a repeat that are followed: all of up to 3, otherwise the first, one for the bulk, and the last."""
 
 MOST_ATTEMPTS = 256
 """Attempts of one `until` block at most."""
@@ -114,7 +116,6 @@ class Follower:
     _renamed: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _strict: bool = False
-    _loops: dict[str, int] = field(default_factory=dict)
     _armed: bool = False
 
     def __post_init__(self) -> None:
@@ -130,6 +131,12 @@ class Follower:
         if kept is not None:
             self.body.append(kept)
         return kept is not None
+
+    def insert(self, body: tuple[Statement, ...]) -> None:
+        """Append statements that are known to be fine together and whose names stand for nothing yet."""
+        for statement in body:
+            self._trust(statement, NOTHING)
+        self.body.extend(body)
 
     def add_all(self, program: Program) -> None:
         """Append the body of `program`; its clean-up is made anew."""
@@ -167,7 +174,8 @@ class Follower:
         outcome, items = Outcome.OPEN, dict[str, Obj]()
         if known.vital:
             outcome, items = self.tracker.call(known, args)
-        self._locate(call, known, args, counters)
+        if known.locates:
+            self._locate(call, known, args, counters)
         if call.target is not None:
             self._bind(call.target, known, items, counters, mark)
         return outcome is not Outcome.ERROR
@@ -199,11 +207,12 @@ class Follower:
         self, target: Target, known: Facts, items: dict[str, Obj], counters: Counters, mark: int | None = None
     ) -> None:
         key = self.key(target.name, target.index, counters)
-        signature = known.function.signature
-        principal = items.get("ret" if signature.principal == "return" else signature.principal)
-        for pool in self.handles.values():
-            pool.pop(key, None)
-        self.located.pop(key, None)
+        principal = items.get(known.answer)
+        old = self.bound.get(key)
+        if old is not None:
+            self.located.pop(key, None)
+            if old.principal is not None:
+                self.handles[old.principal.kind].pop(key, None)
         self._names.add(target.name)
         self.bound[key] = Bound(known, items, principal)
         if principal is not None:
@@ -225,7 +234,7 @@ class Follower:
 
     def _ref(self, ref: Ref) -> Ref:
         new = self._renamed.get(ref.name)
-        return ref if new is None else replace(ref, name=new)
+        return ref if new is None else Ref(new, ref.index, ref.field)
 
     def _target(self, target: Target | None, counters: Counters) -> Target | None:
         """A target that stands for nothing yet: where an older value could shine through, the name is another one."""
@@ -235,7 +244,7 @@ class Follower:
         if self.key(name, target.index, counters) in self.bound:
             name = self._renamed[target.name] = self.name(target.name.rstrip("0123456789") or "v", 1)
         self._names.add(name)
-        return replace(target, name=name)
+        return Target(name, target.index)
 
     def _free_name(self, name: str) -> str:
         """`name`, or another one in its place when it stands for something already."""
@@ -244,6 +253,48 @@ class Follower:
             now = self._renamed[name] = self.name(name.rstrip("0123456789") or "v", 1)
         self._names.add(now)
         return now
+
+    # -- statements that need no mending
+
+    def _trust(self, statement: Statement, counters: Counters) -> None:
+        if isinstance(statement, Call):
+            self._trust_call(statement, counters)
+        elif isinstance(statement, Repeat):
+            self._trust_repeat(statement, counters)
+        elif not isinstance(statement, Write | Read | Invoke | Live):
+            self._follow(statement, counters)
+
+    def _trust_call(self, call: Call, counters: Counters) -> None:
+        known = self.facts[call.function]
+        if not known.vital and call.target is None and not known.locates:
+            return
+        args: dict[str, Any] = dict.fromkeys(known.names, CELL)
+        bulky = False
+        for name, value in call.args:
+            if value.__class__ is Ref:
+                key = self.key(value.name, value.index, counters)
+                bound = self.bound.get(key)
+                if bound is None or bound.principal is None:
+                    return
+                args[name] = bound.principal
+                bulky = bulky or self._bulky(key)
+            else:
+                args[name] = _plain(value, known.ctypes[name], counters)
+        shortened = self.tracker.shortened
+        self.tracker.shortened = shortened or bulky
+        self.place(call, known, args, counters)
+        self.tracker.shortened = shortened
+
+    def _trust_repeat(self, repeat: Repeat, counters: Counters) -> None:
+        places, body = _places_of(repeat.count), repeat.body
+        shortened = self.tracker.shortened
+        self.tracker.shortened = shortened or repeat.count > EXACT
+        for place in places:
+            if place == 1 and repeat.count > EXACT:
+                self._begin_bulk(body, repeat.loop, repeat.count - 1)
+            for statement in body:
+                self._trust(statement, {**counters, repeat.loop: place})
+        self.tracker.shortened = shortened
 
     # -- statements
 
@@ -281,8 +332,8 @@ class Follower:
         ready = self._arguments(call, known, counters)
         if ready is None:
             return None
-        mended, args, bulky = ready
-        mended = replace(mended, target=self._target(call.target, counters))
+        values, args, bulky = ready
+        mended = Call(call.function, values, self._target(call.target, counters))
         shortened = self.tracker.shortened
         self.tracker.shortened = shortened or bulky
         self.place(mended, known, args, counters)
@@ -292,16 +343,14 @@ class Follower:
     def _repeat(self, repeat: Repeat, counters: Counters) -> Repeat | None:
         """Follow the iterations that stand for all; where a later one breaks, the count ends before it."""
         count = repeat.count
-        places = range(count) if count <= EXACT else (0, 1, 2, count - 1)
+        places = _places_of(count)
         shortened, outer = self.tracker.shortened, self._strict
         self.tracker.shortened = shortened or count > EXACT
-        self._loops[repeat.loop] = count
         try:
             kept = [s for s in (self._follow(s, {**counters, repeat.loop: 0}) for s in repeat.body) if s is not None]
             done = self._again(tuple(kept), repeat.loop, places[1:], counters)
         finally:
             self.tracker.shortened, self._strict = shortened, outer
-            del self._loops[repeat.loop]
         if done < len(places) and outer:
             raise _BrokenError
         if done < len(places):
@@ -313,11 +362,11 @@ class Follower:
         """How many iterations could be followed, the first included."""
         self._strict, done = True, 1
         for place in places:
-            if place == 2 and len(places) == EXACT - 1 and places[-1] > 3:
+            if place == 1 and places[-1] >= EXACT:
                 self._begin_bulk(body, loop, places[-1])
             before = dict(self.bound)
             try:
-                if place > 2 and self._alike(body, loop, place, counters):
+                if place >= EXACT and self._alike(body, loop, place, counters):
                     return len(places) + 1
                 for statement in body:
                     self._follow(statement, {**counters, loop: place})
@@ -337,21 +386,21 @@ class Follower:
                 self.bound[key] = Bound(bound.facts, {}, None)
 
     def _alike(self, body: tuple[Statement, ...], loop: str, place: int, counters: Counters) -> bool:
-        """Whether the iteration would meet the very handles, in the bulk of arrays, that iteration 2 has met."""
+        """Whether the iteration would meet the very handles, in the bulk of arrays, that iteration 1 has met."""
         refs = [value for s in body if isinstance(s, Call) for _, value in s.args if isinstance(value, Ref)]
         moving = [ref for ref in refs if ref.index is not None and ref.index.loop == loop]
         return any(
-            self._bulky(key) and key == self.key(ref.name, ref.index, {**counters, loop: 2})
+            self._bulky(key) and key == self.key(ref.name, ref.index, {**counters, loop: 1})
             for ref in moving
             for key in (self.key(ref.name, ref.index, {**counters, loop: place}),)
         )
 
     def _begin_bulk(self, body: tuple[Statement, ...], loop: str, end: int) -> None:
-        """From here on one place stands for all places 2 to `end - 1` of the arrays that the loop fills."""
+        """From here on one place stands for all places 1 to `end - 1` of the arrays that the loop fills."""
         for statement in body:
             target = statement.target if isinstance(statement, Call) else None
             if target is not None and target.index is not None and target.index.loop == loop:
-                self._bulks.setdefault(target.name, (target.index.offset + 2, target.index.offset + end))
+                self._bulks.setdefault(target.name, (target.index.offset + 1, target.index.offset + end))
 
     def _until(self, until: UntilSame, counters: Counters) -> UntilSame | None:
         """As if the handle came again at the first attempt: what is found and the first attempt are then one."""
@@ -365,7 +414,9 @@ class Follower:
             return None
         if not self._strict:
             name, found = self._free_name(target.name), self._free_name(until.found)
-            until = replace(until, found=found, like=like, call=replace(ready[0], target=replace(target, name=name)))
+            until = replace(
+                until, found=found, like=like, call=Call(until.call.function, ready[0], Target(name, target.index))
+            )
         addresses = bound.principal.addresses
         outcome, items = self.tracker.call(known, ready[1], addresses[0] if addresses else None)
         if outcome is not Outcome.ERROR and until.call.target is not None:
@@ -429,8 +480,10 @@ class Follower:
 
     # -- arguments
 
-    def _arguments(self, call: Call, known: Facts, counters: Counters) -> tuple[Call, dict[str, Any], bool] | None:
-        """The call with arguments that can be used, their model values, and whether one stands for many handles."""
+    def _arguments(
+        self, call: Call, known: Facts, counters: Counters
+    ) -> tuple[tuple[tuple[str, Value], ...], dict[str, Any], bool] | None:
+        """Arguments that can be used, their model values, and whether one stands for many handles."""
         given = dict(call.args)
         args: dict[str, Any] = {}
         values: list[tuple[str, Value]] = []
@@ -446,7 +499,7 @@ class Follower:
             values.append((param.name, value))
             if isinstance(value, Ref):
                 bulky = bulky or self._bulky(self.key(value.name, value.index, counters))
-        return replace(call, args=tuple(values)), args, bulky
+        return tuple(values), args, bulky
 
     def _argument(self, function: Function, param: Param, given: dict[str, Value], counters: Counters) -> Any:
         """A value that fits `param`; None to leave it out, `_DROP` when there is none."""
@@ -507,20 +560,11 @@ class Follower:
         return max(1, default_room(measure.value)) if measure.loop is None else 4096
 
     def _model(self, value: Value, param: Param, counters: Counters) -> Any:
-        match value:
-            case Int(value=number, loop=loop):
-                return number + (counters[loop] if loop else 0)
-            case Null():
-                return None
-            case Ref(field=name):
-                bound = self.bound[self.key(value.name, value.index, counters)]
-                item = bound.items.get(name) if name else bound.principal
-                return UNKNOWN if item is None else item
-            case Callback(number=number):
-                return f"callback:{param.ctype}:{number}"
-            case Object(number=number):
-                return f"object:{number}"
-        return CELL
+        if isinstance(value, Ref):
+            bound = self.bound[self.key(value.name, value.index, counters)]
+            item = bound.items.get(value.field) if value.field else bound.principal
+            return UNKNOWN if item is None else item
+        return _plain(value, param.ctype, counters)
 
     # -- clean-up
 
@@ -545,22 +589,43 @@ class Follower:
             return None
         if act == "drop" and not any(handle.item in held for held in tracker.machine.collections.values()):
             return None
-        args = {param: handle.item}
-        if tracker.outcome(known, args) is not Outcome.SUCCESS:
-            return None
-        tracker.call(known, args)
-        return handle
+        outcome, _ = tracker.call(known, {param: handle.item}, certainly=True)
+        return handle if outcome is Outcome.SUCCESS else None
 
 
 _DROP = object()
 
 
+def _plain(value: Value, ctype: str, counters: Counters) -> Any:
+    """The model value of an argument that refers to nothing; bytes are only not NULL."""
+    match value:
+        case Int(value=number, loop=loop):
+            return number + (counters[loop] if loop else 0)
+        case Null():
+            return None
+        case Callback(number=number):
+            return f"callback:{ctype}:{number}"
+        case Object(number=number):
+            return f"object:{number}"
+    return CELL
+
+
+def _places_of(count: int) -> tuple[int, ...]:
+    """The iterations that stand for all of `count`."""
+    return tuple(range(count)) if count <= EXACT else (0, 1, count - 1)
+
+
 def givers(spec: Spec, act: str) -> list[tuple[Facts, str, str]]:
     """Functions of one parameter that carry out `act` on it or with it as key, auxiliary ones last: facts, parameter,
     kind of handle."""
+    return _givers(compile_rules(spec), act)
+
+
+@functools.lru_cache(maxsize=16)
+def _givers(rules: Rules, act: str) -> list[tuple[Facts, str, str]]:
     place = 0 if act == "free" else 1
     found = []
-    for known in facts(spec).values():
+    for known in facts(rules.spec).values():
         function = known.function
         for effect in _acts_in(function.effect):
             named = effect.args[place] if effect.name == act and len(effect.args) > place else None

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from acl_cts.conformance.draft import variables
+from acl_cts.conformance.draft import SUBJECT, variables
+from acl_cts.conformance.scenario import asked_for
 from acl_cts.fuzz.choices import COUNT, NULLS, OPERATION, SLOT, SLOTS, TAG, Choices
 from acl_cts.fuzz.follower import Follower, Handle, givers
 from acl_cts.fuzz.form import Form, form_of, pattern
@@ -92,15 +93,20 @@ class Generator:
             and (not families or function.family in families)
             and (Capability.STREAMS in capabilities or not function.auxiliary)
         }
-        self.macros = tuple(macro for macro in macros(spec) if macro.functions <= self.forms.keys())
+        self.macros = tuple(macro for macro in macros(spec) if self._can(macro))
         self.first = {kind: first(spec, kind) for kind, described in spec.kinds.items() if described.states}
         self.enders = [entry for entry in givers(spec, "free") if entry[0].function.name in self.forms]
         self.locators = [form for form in self.forms.values() if form.facts.function.signature.locates]
         self.invokers = [form for form in self.forms.values() if form.functions]
         self.makers = {form.facts.made_kind: form for form in reversed(self.forms.values()) if form.facts.made}
         self.kinds = tuple(dict.fromkeys(p.handle for form in self.forms.values() for _, p in form.handles))
+        self.probes = {k: (d.probe, variables(d.probe) - {SUBJECT}) for k, d in spec.kinds.items()}
         self.counts = _counts(spec)
         self.operations = self._operations()
+
+    def _can(self, macro: Macro) -> bool:
+        """Whether all that the macro needs is there."""
+        return macro.functions <= self.forms.keys() and asked_for(Program(macro.body)) <= self.capabilities
 
     def _operations(self) -> tuple[Operation, ...]:
         """What each of 256 bytes does, plain calls first; what cannot be done here gives its share to them."""
@@ -339,18 +345,17 @@ class Builder:
         while self.follower.taken(names):
             mark += 1
             names, body = numbered(macro, mark)
-        for statement in body:
-            self.follower.add(statement)
+        self.follower.insert(body)
 
     def probe(self, choices: Choices) -> None:
         """Ask all about one handle."""
         kinds = self._generator.kinds
         kind = kinds[choices.byte(SLOTS) % len(kinds)]
         handle = self.pick(kind, choices.byte(SLOTS + 1))
-        asked = self._generator.spec.kinds[kind].probe
+        asked, others = self._generator.probes[kind]
         mark = choices.byte(TAG)
-        names = {n: Ref(self.follower.name(n, mark)) for n in variables(asked) if n != "x"}
-        for statement in renamed(asked, {"x": handle.ref, **names}):
+        names = {name: Ref(self.follower.name(name, mark)) for name in others}
+        for statement in renamed(asked, {SUBJECT: handle.ref, **names}):
             self.follower.add(statement)
 
     def touch(self, choices: Choices) -> None:

@@ -15,7 +15,7 @@ CYCLES = 40
 """Turns of a cycle that makes something and gives it back."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Macro:
     """`name` tells where it comes from: `state/KIND/STATE`, `limit/NAME/K`, `crowd/FUNCTION` or `cycle/FUNCTION`."""
 
@@ -93,7 +93,9 @@ def _crowd(spec: Spec, function: Function, param: str, kind: str, others: list[s
         if not p.out and (p.handle or p.name in function.typical)
     ]
     each = (*setup, Call(function.name, tuple(args)))
-    body = (*first_state(spec, kind), Repeat(8, "i", _arrays(each, variables(tuple(setup)))))
+    own = function.setups.get(param)
+    start = renamed(own, {"y": Ref("x")}) if own else first_state(spec, kind)
+    body = (*start, Repeat(8, "i", _arrays(each, variables(tuple(setup)))))
     return Macro(f"crowd/{function.name}/{param}", function.family, body)
 
 

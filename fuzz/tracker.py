@@ -71,49 +71,38 @@ class Tracker:
         """Whether the memory of `region` is certainly there."""
         return any(self.machine.region_of(item) is region and self.usable(item) for item in self.machine.objects)
 
-    def outcome(self, facts: Facts, args: dict[str, Any]) -> Outcome:
-        """What a call on usable handles must do; of open points it is not said which."""
-        return self._classify(facts, Frame(self.machine, args))
-
-    def _classify(self, facts: Facts, frame: Frame) -> Outcome:
-        rules, unsure = facts.rules, False
-        for rule in rules.errors:
-            truth = rule.when(frame)
-            if truth is True:
-                return Outcome.ERROR
-            unsure = unsure or truth is UNKNOWN
-        if unsure or any(rule.when(frame) is not False for rule in rules.opens):
-            return Outcome.OPEN
-        return Outcome.SUCCESS
-
-    def call(self, facts: Facts, args: dict[str, Any], reuse: Ptr | None = None) -> tuple[Outcome, dict[str, Obj]]:
+    def call(
+        self, facts: Facts, args: dict[str, Any], reuse: Ptr | None = None, *, certainly: bool = False
+    ) -> tuple[Outcome, dict[str, Obj]]:
         """Follow a call on usable handles; what it must do, and the objects that its outputs then name.
 
-        `reuse`: the new handle has this value. Only for vital functions; others change nothing here.
+        `reuse`: the new handle has this value. `certainly`: follow it only if it must succeed. Only for vital
+        functions; others change nothing here.
         """
         frame = Frame(self.machine, args)
-        outcome = self._classify(facts, frame)
-        inputs = [args[name] for name, _ in facts.rules.inputs if args[name] is not None]
-        group = self._joined(inputs) if inputs else Group()
-        group.blurred = group.blurred or self._differs(facts, frame, outcome)
-        if outcome is Outcome.ERROR and not (group.blurred and facts.ends):
+        outcome = _classify(facts, frame)
+        if certainly and outcome is not Outcome.SUCCESS:
             return outcome, {}
-        if facts.ends and group.blurred:
+        group = self._joined([args[name] for name in facts.inputs if args[name] is not None])
+        if not group.blurred:
+            group.blurred = (
+                outcome is Outcome.OPEN
+                or self.doubtful
+                or (self.shortened and facts.entangles)
+                or (facts.takes and self._run.scarce(facts.rules, frame))
+            )
+        if group.blurred and facts.ends:
             group.dead = True
+        elif outcome is Outcome.ERROR:
+            return outcome, {}
         return outcome, self._succeed(facts, frame, group, reuse)
-
-    def _differs(self, facts: Facts, frame: Frame, outcome: Outcome) -> bool:
-        """Whether the call may be accepted in one world and refused in another."""
-        if self.doubtful or outcome is Outcome.OPEN or (self.shortened and facts.entangles):
-            return True
-        return facts.rules.function.takes is not None and self._run.scarce(facts.rules, frame)
 
     def _succeed(self, facts: Facts, frame: Frame, group: Group, reuse: Ptr | None) -> dict[str, Obj]:
         made = facts.made
-        if made and frame.args.get(made, True) is None:
-            return {}
         frame.ret = 0
         if made:
+            if frame.args.get(made, True) is None:
+                return {}
             self._fresh += 1
             address = reuse or Ptr(self._fresh)
             frame.addresses[made] = address
@@ -129,14 +118,15 @@ class Tracker:
                 frame.outs[name] = expected.addresses[0] if expected.addresses else None
         facts.rules.effect(frame)
         if made:
-            item = frame.locals[made]
-            named[made] = item
+            item = named[made] = frame.locals[made]
             group.members.append(item)
             self._groups[item] = group
         return named
 
     def _joined(self, items: list[Obj]) -> Group:
-        """The one group of `items` from here on."""
+        """The one group of `items` from here on, a new one without any."""
+        if not items:
+            return Group()
         first = self._groups[items[0]]
         for item in items[1:]:
             other = self._groups[item]
@@ -150,3 +140,19 @@ class Tracker:
 
 
 _EMPTY = Program(())
+
+
+def _classify(facts: Facts, frame: Frame) -> Outcome:
+    """What a call on usable handles must do; of open points it is not said which."""
+    outcome = Outcome.SUCCESS
+    for when in facts.errors:
+        truth = when(frame)
+        if truth is True:
+            return Outcome.ERROR
+        if truth is UNKNOWN:
+            outcome = Outcome.OPEN
+    if outcome is Outcome.SUCCESS:
+        for when in facts.opens:
+            if when(frame) is not False:
+                return Outcome.OPEN
+    return outcome

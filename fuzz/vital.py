@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from acl_cts.specs import expressions as ex
+from acl_cts.specs.evaluate import Term
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.rules import FunctionRules, Rules, compile_rules
 
@@ -21,6 +22,9 @@ class Facts:
 
     `vital`: its answer may decide about a lifetime. `ends`: it can end one. `entangles`: it changes vital state of
     objects that were there before. `made`: the output that is a new handle ('' for none), `made_kind` its kind.
+    `names`: its parameters in order, `ctypes` their C types. `errors`, `opens`: its guards. `inputs`: parameters that
+    take a handle. `takes`: it takes resources. `locates`: it tells where a region lies. `answer`: the output that a
+    bare reference to its target means.
     """
 
     function: Function
@@ -30,6 +34,14 @@ class Facts:
     entangles: bool
     made: str
     made_kind: str
+    names: tuple[str, ...]
+    ctypes: dict[str, str]
+    errors: tuple[Term, ...]
+    opens: tuple[Term, ...]
+    inputs: tuple[str, ...]
+    takes: bool
+    locates: bool
+    answer: str
 
 
 def facts(spec: Spec) -> dict[str, Facts]:
@@ -56,6 +68,14 @@ def _of(function: Function, rules: FunctionRules, vital: frozenset[str]) -> Fact
         bool(written or "drop" in acts),
         made,
         kind,
+        tuple(p.name for p in function.signature.params),
+        {p.name: p.ctype for p in function.signature.params},
+        tuple(rule.when for rule in rules.errors),
+        tuple(rule.when for rule in rules.opens),
+        tuple(name for name, _ in rules.inputs),
+        function.takes is not None,
+        function.signature.locates is not None,
+        "ret" if function.signature.principal == "return" else function.signature.principal,
     )
 
 
