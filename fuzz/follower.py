@@ -144,6 +144,12 @@ class Follower:
         for statement in program.body:
             self.add(statement)
 
+    def arguments(self, call: Call) -> dict[str, Any] | None:
+        """Model values of the arguments of `call`, if it can stand here."""
+        known = self.facts.get(call.function)
+        ready = None if known is None else self._arguments(call, known, NOTHING)
+        return None if ready is None else ready[1]
+
     def usable(self, kind: str) -> list[Handle]:
         """Handles of `kind` that can be used here, in the order of their making."""
         usable = self.tracker.usable

@@ -29,6 +29,14 @@ class Form:
     sized: str
 
     @property
+    def answers(self) -> str:
+        """Kind of the handle that its target stands for, '' for none."""
+        function = self.facts.function
+        if self.facts.made:
+            return self.facts.made_kind
+        return next((p.handle for p in function.signature.params if p.out and p.name == self.facts.answer), "")
+
+    @property
     def name(self) -> str:
         """The function's name."""
         return self.facts.function.name

@@ -7,7 +7,7 @@ leaves most other decisions what they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from acl_cts.conformance.draft import SUBJECT, variables
@@ -66,6 +66,8 @@ NOT_SELF = 24
 _SHARES = (("macro", 34), ("probe", 18), ("touch", 14), ("again", 6), ("recycle", 6), ("invoke", 6), ("fail", 3))
 """Of 256 operations, how many are not a plain call."""
 
+NONE_GIVEN: Mapping[str, Handle] = {}
+
 Operation = Callable[["Builder", Choices], None]
 
 
@@ -99,7 +101,9 @@ class Generator:
         self.locators = [form for form in self.forms.values() if form.facts.function.signature.locates]
         self.invokers = [form for form in self.forms.values() if form.functions]
         self.makers = {form.facts.made_kind: form for form in reversed(self.forms.values()) if form.facts.made}
+        self.takers = [form for form in self.forms.values() if form.facts.takes]
         self.kinds = tuple(dict.fromkeys(p.handle for form in self.forms.values() for _, p in form.handles))
+        self.handled = tuple(kind for kind in self.first if kind in self.kinds or kind in self.makers)
         self.probes = {k: (d.probe, variables(d.probe) - {SUBJECT}) for k, d in spec.kinds.items()}
         self.counts = _counts(spec)
         self.operations = self._operations()
@@ -117,7 +121,7 @@ class Generator:
             "again": True,
             "recycle": bool(self.enders),
             "invoke": bool(self.invokers),
-            "fail": Capability.FAULT_INJECTION in self.capabilities,
+            "fail": bool(self.takers) and Capability.FAULT_INJECTION in self.capabilities,
         }
         special: list[Operation] = []
         for name, share in _SHARES:
@@ -129,6 +133,10 @@ class Generator:
     def begin(self) -> Builder:
         """An empty program, to which decisions are added."""
         return Builder(self)
+
+    def form(self, name: str) -> Form | None:
+        """The form of a function, None when it is not there."""
+        return self.forms.get(name)
 
     def program(self, source: Iterable[Choices]) -> Program:
         """The program that these decisions make; with no decision, the empty one."""
@@ -155,11 +163,11 @@ def _calling(form: Form) -> Operation:
 
 
 class Builder:
-    """One program in the making."""
+    """One program in the making. `balanced`: it starts and ends with a count of what is live, where there is one."""
 
     __slots__ = ("_credit", "_functions", "_generator", "_last", "_numbers", "_outputs", "follower")
 
-    def __init__(self, generator: Generator) -> None:
+    def __init__(self, generator: Generator, *, balanced: bool = True) -> None:
         self._generator = generator
         self.follower = Follower(generator.spec, generator.capabilities)
         self._credit = 1
@@ -167,7 +175,7 @@ class Builder:
         self._numbers: list[int] = []
         self._outputs: list[Ref] = []
         self._functions: list[tuple[Ref, str]] = []
-        if Capability.LIVE_COUNT in generator.capabilities:
+        if balanced and Capability.LIVE_COUNT in generator.capabilities:
             self.follower.body.append(Live())
 
     def decide(self, choices: Choices) -> None:
@@ -180,11 +188,11 @@ class Builder:
 
     # -- plain calls
 
-    def call(self, form: Form, choices: Choices) -> None:
-        """One call of a function, or several at once."""
+    def call(self, form: Form, choices: Choices, given: Mapping[str, Handle] = NONE_GIVEN) -> None:
+        """One call of a function, or several at once; with the handles `given` by parameter, where they can be used."""
         self._credit += 1
         values: dict[str, Value] = {}
-        picked = self._handles(form, choices, values)
+        picked = self._handles(form, choices, values, given)
         args: dict[str, Any] = dict.fromkeys(form.order, CELL)
         for name, handle in picked:
             args[name] = handle.item
@@ -263,14 +271,20 @@ class Builder:
 
     # -- arguments
 
-    def _handles(self, form: Form, choices: Choices, values: dict[str, Value]) -> list[tuple[str, Handle]]:
+    def _handles(
+        self, form: Form, choices: Choices, values: dict[str, Value], given: Mapping[str, Handle]
+    ) -> list[tuple[str, Handle]]:
         picked: list[tuple[str, Handle]] = []
         for slot, param in form.handles:
             place = _at(slot)
             others = [h.item for _, h in picked if h.item.kind == param.handle]
             if others and choices.byte(place + 1) < NOT_SELF:
                 others = []
-            handle = self.pick(param.handle, choices.byte(place), others)
+            wanted = given.get(param.name)
+            if wanted is not None and self.follower.tracker.usable(wanted.item):
+                handle = wanted
+            else:
+                handle = self.pick(param.handle, choices.byte(place), others)
             values[param.name] = handle.ref
             picked.append((param.name, handle))
         return picked
@@ -282,7 +296,7 @@ class Builder:
         if others:
             there = [handle for handle in there if handle.item not in others]
         if not there:
-            self._insert(self._generator.first[kind], mark)
+            self.insert(self._generator.first[kind], mark)
             return self.follower.usable(kind)[-1]
         best = there[0]
         nearest = (best.mark - mark) & 255
@@ -338,9 +352,6 @@ class Builder:
 
     def insert(self, macro: Macro, mark: int) -> None:
         """The statements of `macro`, under names that stand for nothing yet."""
-        self._insert(macro, mark)
-
-    def _insert(self, macro: Macro, mark: int) -> None:
         names, body = numbered(macro, mark)
         while self.follower.taken(names):
             mark += 1
@@ -418,8 +429,9 @@ class Builder:
             self.follower.add(Invoke(ref, args))
 
     def fail(self, choices: Choices) -> None:
-        """Let one of the next allocations inside the library fail."""
-        self.follower.add(FailAllocation(1 + choices.byte(SLOTS) % 4))
+        """Let one of the next allocations inside the library fail, most likely one of the call that follows."""
+        self.follower.add(FailAllocation(1 + choices.byte(SLOTS) % 3))
+        self.call(self._generator.takers[choices.byte(SLOTS + 1) % len(self._generator.takers)], choices)
 
 
 def _at(slot: int) -> int:
