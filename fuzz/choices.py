@@ -39,6 +39,9 @@ class Record:
         self._data = data
         self._start = start
 
+    def __repr__(self) -> str:
+        return f"Record({self._data[self._start : self._start + RECORD].hex()!r})"
+
     def byte(self, place: int) -> int:
         """The byte at `place`."""
         at = self._start + place

@@ -76,6 +76,10 @@ class Handle:
     mark: int
     span: tuple[int, int] | None = None
 
+    def __repr__(self) -> str:
+        index = "" if self.ref.index is None else f"[{self.ref.index.offset}]"
+        return f"<{self.item.kind} {self.ref.name}{index}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:

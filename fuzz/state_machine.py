@@ -78,9 +78,8 @@ def _rule(form: Form, bundles: dict[str, Bundle[Handle]]) -> Any:
         return multiple(*made)
 
     step.__name__ = step.__qualname__ = form.name
-    if kind:
-        return rule(target=bundles[kind], record=RECORDS, **handles)(step)
-    return rule(record=RECORDS, **handles)(step)
+    decorate: Any = rule(target=bundles[kind], record=RECORDS, **handles) if kind else rule(record=RECORDS, **handles)
+    return decorate(step)
 
 
 def _operation(name: str) -> Any:
