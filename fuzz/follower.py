@@ -63,6 +63,9 @@ MOST_ATTEMPTS = 256
 LARGEST_TOUCH = 65536
 """Bytes of one read or write of a data area at most."""
 
+MOST_STEPS = 150_000
+"""Statements that one program executes at most, every iteration of its repeats counted."""
+
 NOTHING: Counters = {}
 
 
@@ -121,6 +124,8 @@ class Follower:
     _names: set[str] = field(default_factory=set)
     _strict: bool = False
     _armed: bool = False
+    _weight: int = 1
+    _steps: int = 0
 
     def __post_init__(self) -> None:
         self.facts = facts(self.spec)
@@ -297,6 +302,7 @@ class Follower:
 
     def _trust_repeat(self, repeat: Repeat, counters: Counters) -> None:
         places, body = _places_of(repeat.count), repeat.body
+        self._steps += repeat.count * len(body)
         shortened = self.tracker.shortened
         self.tracker.shortened = shortened or repeat.count > EXACT
         for place in places:
@@ -352,21 +358,32 @@ class Follower:
 
     def _repeat(self, repeat: Repeat, counters: Counters) -> Repeat | None:
         """Follow the iterations that stand for all; where a later one breaks, the count ends before it."""
-        count = repeat.count
+        count = self._allowed(repeat)
         places = _places_of(count)
         shortened, outer = self.tracker.shortened, self._strict
         self.tracker.shortened = shortened or count > EXACT
+        self._weight *= count
         try:
             kept = [s for s in (self._follow(s, {**counters, repeat.loop: 0}) for s in repeat.body) if s is not None]
             done = self._again(tuple(kept), repeat.loop, places[1:], counters)
         finally:
             self.tracker.shortened, self._strict = shortened, outer
+            self._weight //= count
         if done < len(places) and outer:
             raise _BrokenError
         if done < len(places):
             self.tracker.blur()
             count = done
         return replace(repeat, count=count, body=tuple(kept)) if kept else None
+
+    def _allowed(self, repeat: Repeat) -> int:
+        """The number of iterations, cut to what one program may execute."""
+        if self._strict:
+            return repeat.count
+        each = self._weight * max(1, len(repeat.body))
+        count = max(1, min(repeat.count, (MOST_STEPS - self._steps) // each))
+        self._steps += count * each
+        return count
 
     def _again(self, body: tuple[Statement, ...], loop: str, places: Any, counters: Counters) -> int:
         """How many iterations could be followed, the first included."""

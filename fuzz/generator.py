@@ -105,7 +105,7 @@ class Generator:
         self.kinds = tuple(dict.fromkeys(p.handle for form in self.forms.values() for _, p in form.handles))
         self.handled = tuple(kind for kind in self.first if kind in self.kinds or kind in self.makers)
         self.probes = {k: (d.probe, variables(d.probe) - {SUBJECT}) for k, d in spec.kinds.items()}
-        self.counts = _counts(spec)
+        self.near = _counted(spec)
         self.operations = self._operations()
 
     def _can(self, macro: Macro) -> bool:
@@ -130,6 +130,15 @@ class Generator:
         plain: list[Operation] = [_calling(form) for form in self.forms.values()]
         return tuple(plain[k % len(plain)] for k in range(256 - len(special))) + tuple(special)
 
+    def times(self, byte: int, mark: int) -> int:
+        """The number of repetitions that two bytes stand for, most often 1."""
+        for bound, count in ((238, 1), (246, 2), (250, 3), (252, 5)):
+            if byte < bound:
+                return count
+        if byte < 255:
+            return self.near[mark % len(self.near)]
+        return VERY_MANY if mark % 4 == 3 else MANY
+
     def begin(self) -> Builder:
         """An empty program, to which decisions are added."""
         return Builder(self)
@@ -146,13 +155,16 @@ class Generator:
         return builder.finish()
 
 
-def _counts(spec: Spec) -> tuple[int, ...]:
-    """The number of repetitions that a byte stands for, 1 first."""
-    near = sorted(
-        {n + d for limit in spec.limits.values() for n in limit.readings.values() if n < 1000 for d in (-1, 0, 1)}
-    )
-    several = [2] * 10 + [3] * 8 + [5] * 4 + near + [MANY] * 2 + [VERY_MANY]
-    return (*(1 for _ in range(256 - len(several))), *several)
+def _counted(spec: Spec) -> tuple[int, ...]:
+    """Numbers of repetitions around every limit that is met by building up."""
+    limits = [
+        number
+        for limit in spec.limits.values()
+        if any(not recipe.param for recipe in limit.probes)
+        for number in limit.readings.values()
+    ]
+    near = sorted({max(2, number + delta) for number in limits if number < MANY for delta in (-1, 0, 1)})
+    return tuple(near) or (MANY,)
 
 
 def _calling(form: Form) -> Operation:
@@ -224,7 +236,7 @@ class Builder:
             target = Target(follower.name(form.facts.made_kind or "r", mark))
         ordered = tuple((name, values[name]) for name in form.order if name in values)
         call = Call(form.name, ordered, target)
-        count = self._generator.counts[choices.byte(COUNT)]
+        count = self._generator.times(choices.byte(COUNT), mark)
         if count > 1 and self._repeated(form, call, count, args, picked):
             return
         follower.append(call, form.facts, args, mark, any(h.span is not None for _, h in picked))
@@ -317,12 +329,18 @@ class Builder:
         for name in names:
             values[name] = Null()
             args[name] = None
+            measure = form.facts.function.signature.param(name).measure
+            if measure and choices.byte(TAG) & 1:
+                values[measure] = Int(0)
 
     def _numbers_of(self, form: Form, choices: Choices, values: dict[str, Value], args: dict[str, Any]) -> None:
         for _, param, limits, _ in form.numbers:
             args[param.name] = limits.typical
         for slot, param, limits, measure in form.numbers:
             place = _at(slot)
+            if param.name in values:
+                args[param.name] = 0
+                continue
             way, one, two = WAYS[choices.byte(place)], choices.byte(place + 1), choices.byte(place + 2)
             if way == OUTPUT and self._outputs and not measure and param.name != form.sized:
                 values[param.name] = self._outputs[-1 - one % len(self._outputs)]

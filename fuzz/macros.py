@@ -109,9 +109,9 @@ def _arrays(statements: tuple[Statement, ...], names: frozenset[str]) -> tuple[S
 
 
 def _cycles(spec: Spec) -> Iterator[Macro]:
-    """Each function's simplest program, everything given back, over and over."""
+    """The simplest program of what makes something, everything given back, over and over."""
     for function in spec.functions.values():
-        if function.simplest and not function.auxiliary:
+        if function.simplest and function.creates and not function.auxiliary:
             program = function.simplest[0]
             body = (*program.body, *program.cleanup)
             yield Macro(f"cycle/{function.name}", function.family, (Repeat(CYCLES, "c", body),))

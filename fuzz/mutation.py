@@ -9,7 +9,7 @@ from dataclasses import replace
 from acl_cts.conformance.draft import prefixed
 from acl_cts.fuzz.choices import rolled
 from acl_cts.fuzz.follower import Follower, Handle, resized
-from acl_cts.fuzz.generator import Builder, Generator
+from acl_cts.fuzz.generator import MANY, Builder, Generator
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
 from acl_cts.fuzz.schedule import Schedule
 from acl_cts.specs.frame import Frame
@@ -270,8 +270,8 @@ class Mutator:
             (statement,) = found
             if isinstance(statement, Repeat):
                 near = (statement.count + 1, statement.count - 1, statement.count * 2, statement.count // 2)
-                count = dice.choice((*near, *self._generator.counts[-12:-1]))
-                return (replace(statement, count=max(1, min(count, MAX_REPEAT, 4096))),)
+                count = dice.choice((*near, *self._generator.near))
+                return (replace(statement, count=max(1, min(count, MAX_REPEAT))),)
             return None
 
         blocks = [path for path, statement in _all(program.body) if isinstance(statement, Repeat)]
@@ -282,7 +282,7 @@ class Mutator:
         if not isinstance(call, Call):
             return program
         target = None if call.target is None else Target(call.target.name + "s", Index(0, "n"))
-        repeat = Repeat(dice.choice(self._generator.counts[-30:-1]), "n", (replace(call, target=target),))
+        repeat = Repeat(dice.choice((2, 3, 5, MANY, *self._generator.near)), "n", (replace(call, target=target),))
         return self._joined(program.body[:place], (call, repeat, *program.body[place + 1 :]))
 
     # -- putting together
