@@ -379,10 +379,11 @@ class Builder:
     def probe(self, choices: Choices) -> None:
         """Ask all about one handle."""
         kinds = self._generator.kinds
-        kind = kinds[choices.byte(SLOTS) % len(kinds)]
-        handle = self.pick(kind, choices.byte(SLOTS + 1))
-        asked, others = self._generator.probes[kind]
-        mark = choices.byte(TAG)
+        handle = self.pick(kinds[choices.byte(SLOTS) % len(kinds)], choices.byte(SLOTS + 1))
+        self._ask(handle, choices.byte(TAG))
+
+    def _ask(self, handle: Handle, mark: int) -> None:
+        asked, others = self._generator.probes[handle.item.kind]
         names = {name: Ref(self.follower.name(name, mark)) for name in others}
         for statement in renamed(asked, {SUBJECT: handle.ref, **names}):
             self.follower.add(statement)
@@ -417,7 +418,7 @@ class Builder:
             self.follower.add(self._last)
 
     def recycle(self, choices: Choices) -> None:
-        """Give a handle back, then make new ones until one has its value again."""
+        """Give a handle back, make new ones until one has its value again, and ask all about that one."""
         generator, follower = self._generator, self.follower
         known, param, kind = generator.enders[choices.byte(SLOTS) % len(generator.enders)]
         handle = self.pick(kind, choices.byte(SLOTS + 1))
@@ -432,7 +433,9 @@ class Builder:
         mark = choices.byte(TAG)
         array, found = follower.name("tried", mark), follower.name(kind, mark)
         call = Call(maker.name, tuple(args), Target(array))
-        follower.add(UntilSame(found, handle.ref, ATTEMPTS, call))
+        if follower.add(UntilSame(found, handle.ref, ATTEMPTS, call)):
+            for new in follower.usable(kind)[-1:]:
+                self._ask(new, mark)
 
     def invoke(self, choices: Choices) -> None:
         """Call a function pointer that was told."""
