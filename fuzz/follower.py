@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from acl_cts.conformance.draft import variables
+from acl_cts.fuzz.renaming import variables
 from acl_cts.fuzz.tracker import Tracker
 from acl_cts.fuzz.vital import Facts, facts
 from acl_cts.specs import expressions as ex
@@ -302,6 +302,8 @@ class Follower:
 
     def _trust_repeat(self, repeat: Repeat, counters: Counters) -> None:
         places, body = _places_of(repeat.count), repeat.body
+        if not any(isinstance(s, Call) and s.target is not None and s.target.index is not None for s in body):
+            places = places[:2]
         self._steps += repeat.count * len(body)
         shortened = self.tracker.shortened
         self.tracker.shortened = shortened or repeat.count > EXACT

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from acl_cts.conformance.draft import SUBJECT, variables
+from acl_cts.conformance.draft import SUBJECT
 from acl_cts.conformance.scenario import asked_for
 from acl_cts.fuzz.choices import COUNT, NULLS, OPERATION, SLOT, SLOTS, TAG, Choices
 from acl_cts.fuzz.follower import Follower, Handle, givers
 from acl_cts.fuzz.form import Form, form_of, pattern
 from acl_cts.fuzz.macros import Macro, first, macros, numbered
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
-from acl_cts.fuzz.renaming import renamed
+from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.fuzz.vital import facts
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import INTEGERS, default_room
@@ -130,14 +130,17 @@ class Generator:
         plain: list[Operation] = [_calling(form) for form in self.forms.values()]
         return tuple(plain[k % len(plain)] for k in range(256 - len(special))) + tuple(special)
 
-    def times(self, byte: int, mark: int) -> int:
-        """The number of repetitions that two bytes stand for, most often 1."""
-        for bound, count in ((238, 1), (246, 2), (250, 3), (252, 5)):
+    def times(self, form: Form, byte: int, mark: int) -> int:
+        """The number of repetitions of a call that two bytes stand for, most often 1. Large ones cost as much as many
+        programs, and come up accordingly."""
+        for bound, count in ((240, 1), (248, 2), (252, 3), (254, 5)):
             if byte < bound:
                 return count
-        if byte < 255:
+        if byte == 254:
             return self.near[mark % len(self.near)]
-        return VERY_MANY if mark % 4 == 3 else MANY
+        if mark == 255 and form.facts.made and form.handles and not form.sized:
+            return VERY_MANY
+        return MANY if mark % 3 == 0 else 3
 
     def begin(self) -> Builder:
         """An empty program, to which decisions are added."""
@@ -236,7 +239,7 @@ class Builder:
             target = Target(follower.name(form.facts.made_kind or "r", mark))
         ordered = tuple((name, values[name]) for name in form.order if name in values)
         call = Call(form.name, ordered, target)
-        count = self._generator.times(choices.byte(COUNT), mark)
+        count = self._generator.times(form, choices.byte(COUNT), mark)
         if count > 1 and self._repeated(form, call, count, args, picked):
             return
         follower.append(call, form.facts, args, mark, any(h.span is not None for _, h in picked))
@@ -256,8 +259,6 @@ class Builder:
             call, count = Call(call.function, moved, call.target), high - low
         elif form.facts.ends or (form.sized and args[form.sized] > LARGE):
             return False
-        elif not form.facts.made or form.sized:
-            count = min(count, MANY)
         target = None if call.target is None else Target(call.target.name, Index(0, "i"))
         return self.follower.add(Repeat(count, "i", (Call(call.function, call.args, target),)))
 

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from acl_cts.conformance.draft import first_state, handle_params, kinds_of, variables
-from acl_cts.fuzz.renaming import renamed
+from acl_cts.conformance.draft import first_state, handle_params, kinds_of
+from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.program import Call, Index, Ref, Repeat, Statement, Target, walk
 

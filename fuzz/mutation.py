@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from acl_cts.conformance.draft import prefixed
 from acl_cts.fuzz.choices import rolled
 from acl_cts.fuzz.follower import Follower, Handle, resized
 from acl_cts.fuzz.generator import MANY, Builder, Generator
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
+from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.fuzz.schedule import Schedule
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
@@ -35,6 +35,7 @@ from acl_cts.specs.program import (
     Write,
     children,
 )
+from acl_cts.specs.program_rules import MAX_NAME
 from acl_cts.specs.trace import Capability
 
 LONGEST = 120
@@ -107,7 +108,8 @@ class Mutator:
         if dice.random() < 0.5:
             start = dice.randrange(len(second.body)) if second.body else 0
             return self._joined(first.body[:head], second.body[start:])
-        other = prefixed(second.body, dice.choice("abcdefgh") + "_")
+        mark = dice.choice("abcdefgh")
+        other = renamed(second.body, {name: Ref(_short(mark + name)) for name in variables(second.body)})
         return self._joined(first.body[:head], (*other, *first.body[head:]))
 
     def reward(self) -> None:
@@ -328,6 +330,11 @@ class Mutator:
         if made is None:
             return program
         return self._joined(program.body[: path[0]], (*made, *program.body[path[0] + 1 :]))
+
+
+def _short(name: str) -> str:
+    """`name`, cut to what may be one."""
+    return name if len(name) <= MAX_NAME else name[:8] + name[16:]
 
 
 def _all(body: tuple[Statement, ...]) -> list[tuple[Path, Statement]]:

@@ -18,10 +18,27 @@ from acl_cts.specs.program import (
     Value,
     When,
     Write,
+    walk,
 )
 
 Names = Mapping[str, Ref]
 """By old name, the variable to stand in its place; its index goes to references that have none."""
+
+
+def variables(statements: tuple[Statement, ...]) -> frozenset[str]:
+    """Names of variables in `statements`."""
+    found: set[str] = set()
+    for statement in walk(statements):
+        match statement:
+            case Call(args=args, target=target):
+                if target is not None:
+                    found.add(target.name)
+                found.update([value.name for _, value in args if isinstance(value, Ref)])
+            case Write(ref=ref) | Read(ref=ref) | Invoke(function=ref):
+                found.add(ref.name)
+            case UntilSame(found=name, like=ref):
+                found.update((name, ref.name))
+    return frozenset(found)
 
 
 def renamed(statements: tuple[Statement, ...], names: Names) -> tuple[Statement, ...]:
