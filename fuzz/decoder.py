@@ -13,6 +13,7 @@ from acl_cts.fuzz.choices import records
 from acl_cts.fuzz.generator import Generator
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Program
+from acl_cts.specs.rules import Rules, compile_rules
 from acl_cts.specs.trace import Capability
 
 EVERYTHING = frozenset(Capability)
@@ -23,22 +24,9 @@ def decode(spec: Spec, data: bytes, capabilities: frozenset[Capability] = EVERYT
 
     Always the same for the same tables and bytes. Never raises, and no call of the program is undefined.
     """
-    return _generator(spec.digest, _Hold(spec), capabilities).program(records(data))
-
-
-class _Hold:
-    """Lets the cache go by the digest alone."""
-
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Hold) and other.spec.digest == self.spec.digest
-
-    def __hash__(self) -> int:
-        return hash(self.spec.digest)
+    return _generator(compile_rules(spec), capabilities).program(records(data))
 
 
 @functools.lru_cache(maxsize=8)
-def _generator(digest: str, hold: _Hold, capabilities: frozenset[Capability]) -> Generator:
-    return Generator(hold.spec, capabilities)
+def _generator(rules: Rules, capabilities: frozenset[Capability]) -> Generator:
+    return Generator(rules.spec, capabilities)

@@ -108,11 +108,13 @@ def last(handles: list[Handle]) -> Handle:
 
 @dataclass(slots=True)
 class Follower:
-    """One growing program. `body`: what was kept so far. `choose`: see Chooser."""
+    """One growing program. `body`: what was kept so far. `choose`: see Chooser. `only`: functions that are there, all
+    when None."""
 
     spec: Spec
     capabilities: frozenset[Capability]
     choose: Chooser = last
+    only: frozenset[str] | None = None
     facts: dict[str, Facts] = field(init=False)
     tracker: Tracker = field(init=False)
     body: list[Statement] = field(default_factory=list)
@@ -128,7 +130,8 @@ class Follower:
     _steps: int = 0
 
     def __post_init__(self) -> None:
-        self.facts = facts(self.spec)
+        every = facts(self.spec)
+        self.facts = every if self.only is None else {name: every[name] for name in every if name in self.only}
         self.tracker = Tracker(self.spec)
         self.handles = {kind: {} for kind in self.spec.kinds}
 
@@ -602,6 +605,8 @@ class Follower:
         made: list[Statement] = []
         for act, reverse in (("drop", False), ("free", True)):
             for known, param, kind in givers(self.spec, act):
+                if known.function.name not in self.facts:
+                    continue
                 keys = [*self.handles[kind]]
                 calls = [
                     h

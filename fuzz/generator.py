@@ -87,16 +87,10 @@ class Generator:
     ) -> None:
         self.spec = spec
         self.capabilities = capabilities
-        known = facts(spec)
-        self.forms = {
-            name: form_of(known[name])
-            for name, function in spec.functions.items()
-            if name not in without
-            and (not families or function.family in families)
-            and (Capability.STREAMS in capabilities or not function.auxiliary)
-        }
-        self.macros = tuple(macro for macro in macros(spec) if self._can(macro))
         self.first = {kind: first(spec, kind) for kind, described in spec.kinds.items() if described.states}
+        self.forms = self._forms(without, families)
+        self.functions = frozenset(self.forms)
+        self.macros = tuple(macro for macro in macros(spec) if self._can(macro))
         self.enders = [entry for entry in givers(spec, "free") if entry[0].function.name in self.forms]
         self.locators = [form for form in self.forms.values() if form.facts.function.signature.locates]
         self.invokers = [form for form in self.forms.values() if form.functions]
@@ -107,6 +101,22 @@ class Generator:
         self.probes = {k: (d.probe, variables(d.probe) - {SUBJECT}) for k, d in spec.kinds.items()}
         self.near = _counted(spec)
         self.operations = self._operations()
+
+    def _forms(self, without: frozenset[str], families: frozenset[str]) -> dict[str, Form]:
+        """By name, the functions that can be called here: those whose handles can be made by others of them."""
+        forms = {
+            name: form_of(known)
+            for name, known in facts(self.spec).items()
+            if name not in without
+            and (not families or known.function.family in families)
+            and (Capability.STREAMS in self.capabilities or not known.function.auxiliary)
+        }
+        while True:
+            lost = {kind for kind, macro in self.first.items() if not macro.functions <= forms.keys()}
+            kept = {n: form for n, form in forms.items() if lost.isdisjoint(p.handle for _, p in form.handles)}
+            if len(kept) == len(forms):
+                return forms
+            forms = kept
 
     def _can(self, macro: Macro) -> bool:
         """Whether all that the macro needs is there."""
@@ -184,7 +194,7 @@ class Builder:
 
     def __init__(self, generator: Generator, *, balanced: bool = True) -> None:
         self._generator = generator
-        self.follower = Follower(generator.spec, generator.capabilities)
+        self.follower = Follower(generator.spec, generator.capabilities, only=generator.functions)
         self._credit = 1
         self._last: Call | None = None
         self._numbers: list[int] = []

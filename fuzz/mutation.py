@@ -291,7 +291,7 @@ class Mutator:
 
     def _follower(self) -> Follower:
         generator = self._generator
-        return Follower(generator.spec, generator.capabilities, self._choose)
+        return Follower(generator.spec, generator.capabilities, self._choose, generator.functions)
 
     def _choose(self, handles: list[Handle]) -> Handle:
         return self._dice.choice(handles)

@@ -76,7 +76,8 @@ class Limits:
             found = self.edge(second // len(WIDTHS), frame) + DELTAS[first % len(DELTAS)]
             found = found + turn if first < 128 else turn - found
         elif way == POWER:
-            found = (1 << (first % (self.bits + 1))) + second % 3 - 1
+            width = WIDTHS[first % len(WIDTHS)] if first < 128 else first % (self.bits + 1)
+            found = (1 << width) + second % 3 - 1
         elif way == EXTREME:
             top = 1 << (self.bits - first % 2)
             found = top - 1 - second % 4

@@ -166,7 +166,7 @@ def test_deep_states_are_one_decision() -> None:
     form = next(k for k, op in enumerate(generator("mbuf").operations) if op.__name__ == "call")
     counts = set()
     for byte in range(240, 256):
-        for mark in (0, 1, 2, 255):
+        for mark in range(6):
             data = bytearray(RECORD)
             data[OPERATION], data[COUNT], data[TAG] = form, byte, mark
             body = generator("mbuf").program(records(bytes(data))).body
@@ -218,6 +218,15 @@ def test_what_a_backend_cannot_do_is_not_asked_of_it() -> None:
             if isinstance(statement, Call):
                 assert statement.function != "aclrtCopyBufRef"
                 assert not load_spec().functions[statement.function].auxiliary
+
+
+def test_a_function_whose_handles_nobody_makes_is_not_called() -> None:
+    less = Generator(load_spec(), EVERYTHING, without=frozenset({"aclrtAllocBuf", "aclrtAllocatorGetByStream"}))
+    assert not any(form.facts.function.family == "mbuf" for form in less.forms.values())
+    dice = random.Random(12)
+    for _ in range(200):
+        for statement in walk(less.program(rolled(dice, 6)).body):
+            assert not isinstance(statement, Call) or statement.function in less.forms
 
 
 def test_the_clean_up_gives_back_what_is_certainly_alive() -> None:
