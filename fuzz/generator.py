@@ -96,6 +96,10 @@ class Generator:
         self.invokers = [form for form in self.forms.values() if form.functions]
         self.makers = {form.facts.made_kind: form for form in reversed(self.forms.values()) if form.facts.made}
         self.takers = [form for form in self.forms.values() if form.facts.takes]
+        self.users = {
+            kind: [(form, p.name) for form in self.forms.values() for _, p in form.handles if p.handle == kind]
+            for kind in self.first
+        }
         self.kinds = tuple(dict.fromkeys(p.handle for form in self.forms.values() for _, p in form.handles))
         self.handled = tuple(kind for kind in self.first if kind in self.kinds or kind in self.makers)
         self.probes = {k: (d.probe, variables(d.probe) - {SUBJECT}) for k, d in spec.kinds.items()}
@@ -367,25 +371,31 @@ class Builder:
     # -- other operations
 
     def macro(self, choices: Choices) -> None:
-        """A macro, when enough plain decisions came before; otherwise a plain call."""
+        """A macro, when enough plain decisions came before, and a call on what it is about; otherwise a plain call."""
         generator = self._generator
-        which = choices.byte(SLOTS)
+        which, function = choices.byte(SLOTS + 3 * SLOT), choices.byte(SLOTS + 3 * SLOT + 2)
         if self._credit <= 0:
             forms = [*generator.forms.values()]
-            self.call(forms[which % len(forms)], choices)
+            self.call(forms[function % len(forms)], choices)
             return
         self._credit -= MACRO_PRICE
-        self.insert(
-            generator.macros[(which * 256 + choices.byte(SLOTS + 1)) % len(generator.macros)], choices.byte(TAG)
-        )
+        place = (which * 256 + choices.byte(SLOTS + 3 * SLOT + 1)) % len(generator.macros)
+        handle = self.insert(generator.macros[place], choices.byte(TAG))
+        users = generator.users.get(handle.item.kind, ()) if handle is not None else ()
+        if handle is not None and users:
+            form, param = users[function % len(users)]
+            self.call(form, choices, {param: handle})
 
-    def insert(self, macro: Macro, mark: int) -> None:
-        """The statements of `macro`, under names that stand for nothing yet."""
+    def insert(self, macro: Macro, mark: int) -> Handle | None:
+        """The statements of `macro`, under names that stand for nothing yet; the handle that it is about."""
         names, body = numbered(macro, mark)
         while self.follower.taken(names):
             mark += 1
             names, body = numbered(macro, mark)
         self.follower.insert(body)
+        key = (f"{SUBJECT}{mark}", None)
+        found = next((pool[key] for pool in self.follower.handles.values() if key in pool), None)
+        return found if found is not None and self.follower.tracker.usable(found.item) else None
 
     def probe(self, choices: Choices) -> None:
         """Ask all about one handle."""

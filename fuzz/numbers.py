@@ -28,9 +28,9 @@ TYPICAL, NEAR, SMALL, EARLIER, OUTPUT, POWER, WRAPPED, ANY, EXTREME = range(9)
 """Ways to choose a number."""
 
 _SHARES = (
-    (TYPICAL, 84),
-    (SMALL, 34),
-    (NEAR, 50),
+    (TYPICAL, 56),
+    (SMALL, 44),
+    (NEAR, 68),
     (EARLIER, 18),
     (OUTPUT, 8),
     (POWER, 20),
@@ -68,7 +68,7 @@ class Limits:
         if way == TYPICAL:
             return self.typical
         if way == SMALL:
-            return first
+            return first % 8 if second < 128 else first
         if way == NEAR:
             found = self.edge(second, frame) + DELTAS[first % len(DELTAS)]
         elif way == WRAPPED:
