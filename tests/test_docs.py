@@ -78,6 +78,19 @@ def test_the_python_backend_works(tmp_path: Path) -> None:
     assert "mbuf (11 of 11, reserved by the documents)" in other.stdout
 
 
+def test_the_tests_with_hypothesis_work(tmp_path: Path) -> None:
+    (tmp_path / "test_library.py").write_text(block("test-with-hypothesis.md", "python"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_library.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
 JAR = """
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,0 +1,117 @@
+"""Macros: stretches of program that the tables know to lead somewhere, each one decision of a generator."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from acl_cts.conformance.draft import first_state, handle_params, kinds_of
+from acl_cts.fuzz.renaming import renamed, variables
+from acl_cts.specs.model import Function, Spec
+from acl_cts.specs.program import Call, Index, Ref, Repeat, Statement, Target, walk
+
+CYCLES = 40
+"""Turns of a cycle that makes something and gives it back."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Macro:
+    """`name` tells where it comes from: `state/KIND/STATE`, `limit/NAME/K`, `crowd/FUNCTION` or `cycle/FUNCTION`."""
+
+    name: str
+    family: str
+    body: tuple[Statement, ...]
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Every function that it calls."""
+        return frozenset(s.function for s in walk(self.body) if isinstance(s, Call))
+
+
+@functools.lru_cache(maxsize=16384)
+def numbered(macro: Macro, mark: int) -> tuple[frozenset[str], tuple[Statement, ...]]:
+    """The names of the macro's variables with `mark` behind them, and its body with these names."""
+    names = {name: Ref(f"{name}{mark}") for name in variables(macro.body)}
+    return frozenset(ref.name for ref in names.values()), renamed(macro.body, names)
+
+
+def macros(spec: Spec) -> tuple[Macro, ...]:
+    """Every macro of the tables, in a fixed order, each body once."""
+    found: dict[tuple[Statement, ...], Macro] = {}
+    for macro in (*_states(spec), *_limits(spec), *_crowds(spec), *_cycles(spec)):
+        if macro.body:
+            found.setdefault(macro.body, macro)
+    return tuple(found.values())
+
+
+def first(spec: Spec, kind: str) -> Macro:
+    """The macro that makes a fresh handle, `x`, of `kind`."""
+    return Macro(f"state/{kind}", spec.kinds[kind].family, first_state(spec, kind))
+
+
+def _states(spec: Spec) -> Iterator[Macro]:
+    for kind, described in spec.kinds.items():
+        for name, program in described.states.items():
+            yield Macro(f"state/{kind}/{name}", described.family, program.body)
+
+
+def _limits(spec: Spec) -> Iterator[Macro]:
+    """What comes before the edge of a limit is looked for; where it is built up, the build-up to the limit."""
+    for limit in spec.limits.values():
+        for place, recipe in enumerate(limit.probes):
+            body = recipe.setup
+            if not recipe.param and limit.readings:
+                calls = tuple(s for s in recipe.loop.body if isinstance(s, Call))
+                body = (*body, replace(recipe.loop, count=max(1, limit.min - recipe.built), body=calls))
+            yield Macro(f"limit/{limit.name}/{place}", limit.family, body)
+
+
+def _crowds(spec: Spec) -> Iterator[Macro]:
+    """A call on one handle again and again, each time with another second handle."""
+    for function in spec.functions.values():
+        for kind in kinds_of(function):
+            for param in handle_params(function, kind):
+                others = [p.name for p in function.signature.params if p.handle and not p.out and p is not param]
+                if others:
+                    yield _crowd(spec, function, param.name, kind, others)
+
+
+def _crowd(spec: Spec, function: Function, param: str, kind: str, others: list[str]) -> Macro:
+    setup: list[Statement] = []
+    made: dict[str, Ref] = {}
+    for place, other in enumerate(others):
+        kind_of = function.signature.param(other).handle
+        body = function.setups.get(other)
+        source, body = ("y", body) if body else ("x", first_state(spec, kind_of))
+        names = {name: Ref(f"{name}_{place}") for name in variables(body)}
+        setup.extend(renamed(body, names))
+        made[other] = names[source]
+    args = [
+        (p.name, Ref("x") if p.name == param else made.get(p.name) or function.typical[p.name])
+        for p in function.signature.params
+        if not p.out and (p.handle or p.name in function.typical)
+    ]
+    each = (*setup, Call(function.name, tuple(args)))
+    own = function.setups.get(param)
+    start = renamed(own, {"y": Ref("x")}) if own else first_state(spec, kind)
+    body = (*start, Repeat(8, "i", _arrays(each, variables(tuple(setup)))))
+    return Macro(f"crowd/{function.name}/{param}", function.family, body)
+
+
+def _arrays(statements: tuple[Statement, ...], names: frozenset[str]) -> tuple[Statement, ...]:
+    """The same statements with an array, counted by the loop, in place of each of these names."""
+    indexed = renamed(statements, {name: Ref(name, Index(0, "i")) for name in names})
+    return tuple(
+        replace(s, target=Target(s.target.name, Index(0, "i"))) if isinstance(s, Call) and s.target else s
+        for s in indexed
+    )
+
+
+def _cycles(spec: Spec) -> Iterator[Macro]:
+    """The simplest program of what makes something, everything given back, over and over."""
+    for function in spec.functions.values():
+        if function.simplest and function.creates and not function.auxiliary:
+            program = function.simplest[0]
+            body = (*program.body, *program.cleanup)
+            yield Macro(f"cycle/{function.name}", function.family, (Repeat(CYCLES, "c", body),))
