@@ -101,6 +101,22 @@ def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
     return spec
 
 
+def load_edition(path: Path) -> Spec:
+    """The tables of another edition: those in the folder `path`, or the one family in that file. Without an errors.yaml
+    beside them the codes are those of this suite. Raises SpecError."""
+    if not path.exists():
+        raise SpecError(f"no tables at {path}; give a folder with tables, or one table")
+    folder = path if path.is_dir() else path.parent
+    common = folder / ERRORS if (folder / ERRORS).exists() else FOLDER / ERRORS
+    paths = _tables_in(path) if path.is_dir() else [path]
+    if not paths:
+        raise SpecError(f"{path}: no table of a family (*.yaml) there")
+    try:
+        return _Builder(_read(common), [_read(table) for table in paths]).spec()
+    except OSError as error:
+        raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
+
+
 def seal_tables() -> int:
     """Accept the tables of the suite as they are, once they can be read; how many. Raises SpecError or OSError."""
     number = 0
