@@ -60,7 +60,7 @@ def read_hand_written(path: Path, schema: Path) -> HandWritten:
     if not isinstance(data, Located):
         raise ReportError(f"{path}:1: holds no mapping of names to values; {_advice(schema)}")
     found = HandWritten(path, data, hashlib.sha256(raw).hexdigest())
-    wrong = jsonschema.exceptions.best_match(_validator(schema).iter_errors(plain(data)))
+    wrong = _worst(list(_validator(schema).iter_errors(plain(data))))
     if wrong is not None:
         where = list(wrong.absolute_path)
         raise found.error(f"{_told(wrong)}; {_advice(schema)}", *where, *_unknown(wrong))
@@ -93,6 +93,12 @@ def _refuse_aliases(path: Path, text: str) -> None:
 @functools.cache
 def _validator(schema: Path) -> Any:
     return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+
+
+def _worst(errors: list[jsonschema.ValidationError]) -> jsonschema.ValidationError | None:
+    """The error to tell: a key that is mistyped rather than the one that is missing for it."""
+    mistyped = (error for error in errors if error.validator == "additionalProperties")
+    return next(mistyped, None) or jsonschema.exceptions.best_match(errors)
 
 
 def _told(wrong: jsonschema.ValidationError) -> str:

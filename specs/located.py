@@ -22,6 +22,12 @@ class Located(dict[Any, Any]):
     lines: dict[Any, int]
 
 
+class LocatedList(list[Any]):
+    """A list that remembers the lines of its entries."""
+
+    lines: list[int]
+
+
 class LocatedLoader(SafeLoader):  # type: ignore[misc]
     """Safe YAML, with lines, refusing a key given twice. Truth values are `true` and `false` only; a date is text."""
 
@@ -41,7 +47,15 @@ def _mapping(loader: LocatedLoader, node: yaml.MappingNode) -> Iterator[Located]
         made[key] = loader.construct_object(value_node, deep=True)
 
 
+def _sequence(loader: LocatedLoader, node: yaml.SequenceNode) -> Iterator[LocatedList]:
+    made = LocatedList()
+    made.lines = [entry.start_mark.line + 1 for entry in node.value]
+    yield made
+    made.extend(loader.construct_object(entry, deep=True) for entry in node.value)
+
+
 LocatedLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
+LocatedLoader.add_constructor("tag:yaml.org,2002:seq", _sequence)
 LocatedLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in pairs if tag not in (_BOOL, _TIME)]
     for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -66,7 +80,6 @@ def line_of(data: Any, path: Sequence[str | int]) -> int:
             key = key if key in data else int(key) if str(key).isdigit() and int(key) in data else key
             line = data.lines.get(key, line)
             data = data.get(key)
-        elif isinstance(data, list):
-            data = data[int(key)]
-            line = data.line if isinstance(data, Located) else line
+        elif isinstance(data, LocatedList):
+            line, data = data.lines[int(key)], data[int(key)]
     return line
