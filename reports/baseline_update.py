@@ -11,7 +11,7 @@ from acl_cts.reports.baseline import Baseline, Entry, KnownFailure, limit_name
 from acl_cts.reports.exit_code import disagrees
 from acl_cts.reports.files import ReportError
 from acl_cts.reports.limit_result import BROKEN, LimitVerdict
-from acl_cts.reports.matching import SKIPS
+from acl_cts.reports.matching import FLAKES, SKIPS
 from acl_cts.reports.pattern import fits, fits_any
 from acl_cts.reports.results import BASELINE, DISCREPANCY, BackendRun, CaseResult, Results, Support
 from acl_cts.reports.waiving import has_turn
@@ -56,7 +56,9 @@ def _entry(old: Entry, run: BackendRun, *, whole: bool) -> Entry:
     failures = {
         case.id: KnownFailure(case.verdict, frozenset(found.clause for found in case.discrepancies))
         for case in judged.values()
-        if disagrees(case, DISCREPANCY) and _not_waived(case.accepted) and not fits_any(flakes, case.id)
+        if disagrees(case, DISCREPANCY)
+        and _not_waived(case.accepted)
+        and not (case.verdict in FLAKES and fits_any(flakes, case.id))
     }
     skips = {case.id: case.verdict for case in judged.values() if case.verdict in SKIPS}
     kept = {id: known for id, known in old.failures.items() if id not in judged and (id in ids or not whole)}
