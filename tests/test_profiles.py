@@ -103,9 +103,8 @@ def test_the_summary_tells_profile_claim_and_list() -> None:
     profile = load_profile("general", SPEC)
     made = answering(Support.NOT_SUPPORTED, Claim.RESERVED, True)
     tally = fulfilled(MustPassList(("c",), "0" * 64), made.runs[0])
-    made = dataclasses.replace(
-        made, profile=profile.use(""), runs=(dataclasses.replace(made.runs[0], must_pass=tally),)
-    )
+    run = dataclasses.replace(made.runs[0], must_pass=tally)
+    made = dataclasses.replace(made, profile=profile.use(""), runs=(run,))
     text = Summary(made).text()
     assert f"profile general 1 ({profile.written.sha256[:12]})" in text
     assert "reserved by the profile" in text
