@@ -106,9 +106,9 @@ def test_without_a_profile_nothing_is_told_of_one(acl: Run, tmp_path: Path) -> N
     ("option", "text", "told"),
     [
         ("--waivers", "format: 1\nwaivers:\n  - id: x\n    ownr: y\n", ":4: "),
-        ("--waivers", "format: [", ":1: is not valid YAML"),
+        ("--waivers", "format: [\n", ":2: is not valid YAML"),
         ("--baseline", "format: 1\nbackends:\n  - backend: 7\n", ":3: "),
-        ("--profile", "format: 1\nfamilies: []\n", ":2: "),
+        ("--profile", "format: 1\nclaims: []\n", ":2: "),
     ],
 )
 def test_wrong_files_are_one_line_before_anything_runs(

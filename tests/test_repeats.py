@@ -137,7 +137,7 @@ def test_two_programs_far_apart_are_told_without_those_between() -> None:
     assert "fails again after 2 program(s)" in outcome.result.reason
 
 
-# ------------------------------------------------------------------------------------------------------ the command line
+# ------------------------------------------------------------------------------------ command line
 
 LENGTH = ("--group", "state", "--function", "aclrtGetBufDataLen")
 
