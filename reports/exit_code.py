@@ -154,8 +154,8 @@ def _of_function(entry: FunctionSupport, succeeded: set[str], answered_for: set[
     if entry.accepted:
         return
     if entry.state is Support.NOT_SUPPORTED:
-        expected = entry.reserved if entry.claim is Claim.NONE else True  # a claim that is broken is more than that
-        if not expected:
+        # A claim that is broken is more than incomplete, and told as that.
+        if entry.claim is Claim.NONE and not entry.reserved:
             yield f"{entry.function} is not supported ({entry.reason})"
     elif not filtered and entry.function not in succeeded | answered_for:
         why = f" ({entry.reason})" if entry.reason else ""

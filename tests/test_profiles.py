@@ -217,6 +217,15 @@ def test_every_case_of_the_list_is_told_once() -> None:
     assert dataclasses.astuple(tally) == (6, 1, 2, 1, 1, 1, IDS[5])
 
 
+def test_a_case_of_a_function_that_is_answered_for_is_accepted() -> None:
+    lacking = FunctionSupport(ALLOC, "mbuf", Support.NOT_SUPPORTED, "207000", claim=Claim.SUPPORTED)
+    case = CaseResult(IDS[0], Verdict.NOT_SUPPORTED, functions=(ALLOC,))
+    listed = MustPassList(IDS[:1], "0" * 64)
+    assert fulfilled(listed, results(case, support=(lacking,)).runs[0]).missing == 1
+    excused = dataclasses.replace(lacking, accepted=("W-1",))
+    assert fulfilled(listed, results(case, support=(excused,)).runs[0]).accepted == 1
+
+
 @given(st.lists(st.tuples(st.sampled_from(Verdict), st.sampled_from(Cause)), max_size=6))
 def test_the_numbers_add_up(made: list[tuple[Verdict, Cause]]) -> None:
     cases = [CaseResult(id, verdict, cause=cause) for id, (verdict, cause) in zip(IDS, made, strict=False)]
