@@ -93,7 +93,7 @@ def _entry(data: Mapping[str, Any]) -> Entry:
 def baseline_text(baseline: Baseline) -> str:
     """YAML of `baseline`, the same for the same content."""
     body = {"format": 1, "backends": [_plain(entry) for entry in baseline.entries]}
-    return HEAD + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=10**6, default_flow_style=None)
+    return HEAD + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=10**6, default_flow_style=False)
 
 
 def _plain(entry: Entry) -> dict[str, Any]:

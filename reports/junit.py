@@ -22,6 +22,9 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit(results: Results) -> str:
     """The XML document: a suite per backend and one for its limits, in the form that Jenkins and Surefire share."""
     suites = [_suite(run, results.started, results.fail_on) for run in results.runs]
+    if (profile := results.profile) is not None:
+        for suite in suites:
+            _told(suite, "profile", f"{profile.name} {profile.version} {profile.sha256}")
     suites += [_limits(run, results.started, results.fail_on) for run in results.runs if run.limits]
     root = ElementTree.Element("testsuites", name="acl-cts")
     for name in ("tests", "failures", "errors"):
@@ -49,7 +52,7 @@ def _suite(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> Eleme
     suite.append(_properties(run))
     for name, number in run.accepted.items():
         if number:
-            ElementTree.SubElement(suite[0], "property", name=f"accepted.{name}", value=str(number))
+            _told(suite, f"accepted.{name}", str(number))
     for case in run.cases:
         suite.append(_case(run.backend, case, counts(case, fail_on)))
     return suite
@@ -87,6 +90,11 @@ def _limits(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> Elem
 def _skips(limit: LimitResult) -> bool:
     """Whether nobody is to be alarmed although the probe did not clear the library."""
     return limit.verdict in UNDECIDED or bool(limit.accepted)
+
+
+def _told(suite: ElementTree.Element, name: str, value: str) -> None:
+    """Add a property to those of `suite`, which stand first in it."""
+    ElementTree.SubElement(suite[0], "property", name=_clean(name), value=_clean(value))
 
 
 def _properties(run: BackendRun) -> ElementTree.Element:

@@ -60,13 +60,18 @@ def _head(results: Results) -> str:
         f"## acl-cts {_prose(results.version)}: exit code {results.code}, {MEANING.get(results.code, 'unknown')}",
         "",
         f"Tables {_code(results.spec[:12])}, {_prose(results.started)}."
-        + (f" Profile {_code(f'{results.profile.name} {results.profile.version}')}." if results.profile else "")
+        + _profile(results)
         + (" A selection of the cases." if results.filtered else "")
         + ("" if results.finished else " **Interrupted: the results are partial.**"),
         "",
         *(f"- {held.code}: {_prose(held.reason)}" for held in results.holds[:20]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _profile(results: Results) -> str:
+    profile = results.profile
+    return f" Profile {_code(f'{profile.name} {profile.version}')} ({_code(profile.sha256[:12])})." if profile else ""
 
 
 def _totals(results: Results) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,11 @@ from acl_cts.conformance.profile import FOLDER, Profile, load_profile, profile_n
 from acl_cts.main import main
 from acl_cts.reports.exit_code import ExitCode, final, holding
 from acl_cts.reports.files import ReportError
+from acl_cts.reports.html_report import HtmlReport
+from acl_cts.reports.junit import junit
+from acl_cts.reports.markdown import markdown
 from acl_cts.reports.profile_use import Claim
-from acl_cts.reports.results import CaseResult, Cause, FunctionSupport, Results, Support
+from acl_cts.reports.results import CaseResult, Cause, FunctionSupport, Results, Support, to_json
 from acl_cts.reports.summary import Summary
 from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.loader import load_spec
@@ -109,6 +113,15 @@ def test_the_summary_tells_profile_claim_and_list() -> None:
     assert f"profile general 1 ({profile.written.sha256[:12]})" in text
     assert "reserved by the profile" in text
     assert "must pass         1 case listed: 1 missing" in text
+
+
+def test_every_form_has_name_and_digest_of_the_profile(tmp_path: Path) -> None:
+    profile = load_profile("general", SPEC)
+    made = dataclasses.replace(answering(Support.SUPPORTED, Claim.RESERVED, True), profile=profile.use("ab" * 32))
+    page = HtmlReport(made, tmp_path, tmp_path).text()
+    for text in (Summary(made).text(), markdown(made), junit(made), page, json.dumps(to_json(made))):
+        assert "general" in text
+        assert profile.written.sha256[:12] in text
 
 
 # ------------------------------------------------------------------------------------------------------ wrong profiles

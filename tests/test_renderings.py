@@ -334,7 +334,10 @@ def test_spoilt_results_are_one_line_or_still_add_up(call: Call, tmp_path: Path)
         assert code == 2 or number % 3 == 2, "the seal shows every damage"
         if code == 0:
             found = from_json(json.loads(path.read_bytes()))
-            assert [case.verdict for run in found.runs for case in run.cases] in (["pass", "fail", "not-run", "fail"], [])
+            assert [case.verdict for run in found.runs for case in run.cases] in (
+                ["pass", "fail", "not-run", "fail"],
+                [],
+            )
             assert found.code == 1
     assert refused > 700
 
