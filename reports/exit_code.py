@@ -127,7 +127,7 @@ def stale(expected: Expected) -> Iterator[str]:
     """Every reason why baseline or waivers are out of date, a line for each waiver, one for each kind of the rest."""
     for waiver in expected.waivers:
         if waiver.stale:
-            yield f"waiver {waiver.id}: {waiver.told} ({waiver.place})"
+            yield f"{waiver.place}: waiver {waiver.id}: {waiver.told}"
     if expected.baseline is not None:
         yield from _stale_baseline(expected.baseline)
 
@@ -147,7 +147,7 @@ def _stale_baseline(baseline: BaselineUse) -> Iterator[str]:
             items = [item for item in baseline.stale if (item.kind, item.use) == (kind, use)]
             if items:
                 told = PASSES.get(kind, "") if use is Use.PASSED else f"{kind} of the baseline name nothing there is"
-                yield f"{len(items)} {told} (first: {items[0].name}, {items[0].place})"
+                yield f"{items[0].place}: {len(items)} {told}, first {items[0].name}"
 
 
 def _of_function(entry: FunctionSupport, succeeded: set[str], answered_for: set[str], filtered: bool) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_results import ALLOC, PROBED, SUPPORTED, bad, finding, good, not_run, results
 
+from acl_cts.reports import chinese
 from acl_cts.reports.baseline import Baseline, Entry, KnownFailure, baseline_text, limit_name, load_baseline
 from acl_cts.reports.baseline_update import folded, updated
 from acl_cts.reports.exit_code import ExitCode
@@ -126,8 +128,10 @@ def test_what_is_out_of_date_is_5_with_its_place(tmp_path: Path, entry: dict[str
     path = baseline_file(tmp_path, entry)
     found = held(results(good(), PLANNED, PASSED, limits=(fine,)), baseline=path)
     assert [each.code for each in found.holds] == [ExitCode.STALE]
-    assert found.holds[0].reason.startswith(told)
-    assert f", {path}:" in found.holds[0].reason
+    place, _, reason = found.holds[0].reason.partition(": ")
+    assert reason.startswith(told)
+    assert re.fullmatch(rf"{re.escape(str(path))}:[3-9]", place)
+    assert chinese.reason(found.holds[0].reason), "the page tells it in Chinese too"
 
 
 @pytest.mark.parametrize(
