@@ -18,7 +18,7 @@ class Plan:
 
     `deadline`: reading of the monotonic clock after which nothing is executed any more. `events`: the journal, to which
     every verdict is appended as it falls. `failures`: folder for what is kept of failures. Both '' for none. `resume`:
-    what the journal has verdicts for is left out.
+    what the journal has verdicts for is left out. `repeat`: how often each case is judged.
     """
 
     backends: tuple[str, ...]
@@ -31,6 +31,7 @@ class Plan:
     events: str = ""
     failures: str = ""
     resume: bool = False
+    repeat: int = 1
 
     def to_json(self) -> str:
         """One line of JSON."""

@@ -23,6 +23,7 @@ from acl_cts.conformance.failures import keep
 from acl_cts.conformance.generator import case_list_hash
 from acl_cts.conformance.journal import JournalError, Story, full, read_journal
 from acl_cts.conformance.plan import Plan
+from acl_cts.conformance.repeated import repeated
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
 from acl_cts.conformance.setting import setting_of
@@ -215,7 +216,7 @@ class Bench:
         shard = self.plan.shard[0]
         for case in chosen:
             self.send(Started(backend, case.id, shard))
-            outcome = runner.judge(case)
+            outcome = repeated(runner.judge, case, self.plan.repeat)
             result = outcome.result
             if self.plan.failures and result.verdict in RED and outcome.trace is not None:
                 result = replace(result, files=self._keep(backend, case, outcome))

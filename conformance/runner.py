@@ -145,6 +145,7 @@ class Runner:
             breach=attempt.breach,
             duration=time.perf_counter() - started,
             attempts=1 + confirmed.attempts,
+            after=tuple(executed.id for executed in confirmed.history),
         )
         return Outcome(result, attempt.trace, history=confirmed.history)
 

@@ -17,13 +17,15 @@ class SelectionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Names by kind; a case is selected when it matches one name of every kind that has any. `cases` are globs."""
+    """Names by kind; a case is selected when it matches one name of every kind that has any. `cases` are globs, `ids`
+    whole ids."""
 
     families: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, f.name) for f in fields(self))
@@ -36,6 +38,7 @@ class Selection:
             and (not self.functions or not case.functions.isdisjoint(self.functions))
             and (not self.clauses or not case.clauses.isdisjoint(self.clauses))
             and (not self.cases or any(fnmatchcase(case.id, glob) for glob in self.cases))
+            and (not self.ids or case.id in self.ids)
         )
 
     def check(self, spec: Spec) -> None:

@@ -27,7 +27,8 @@ class Pool:
 
 
 def case_data(results: Results) -> dict[str, Any]:
-    """Cases by id: `[id, functions, clauses, [[verdict, reason, milliseconds] or 0 for each backend]]`.
+    """Cases by id: `[id, functions, clauses, [[verdict, reason, milliseconds] or 0 for each backend]]`; behind the time
+    stands who accepts a failure, where somebody does.
 
     Functions and clauses of a case are the number of a list in `sets`, whose entries are numbers in `names`; verdicts
     and reasons are numbers in the lists of those names.
@@ -42,7 +43,8 @@ def case_data(results: Results) -> dict[str, Any]:
                 clauses = sets.number(tuple(names.number(name) for name in case.clauses))
                 row = rows[case.id] = [case.id, functions, clauses, [0] * len(results.runs)]
             time = round(case.duration * 1000, 1)
-            row[3][place] = [VERDICTS.index(case.verdict), reasons.number(case.reason), time]
+            accepted = [", ".join(case.accepted)] if case.accepted else []
+            row[3][place] = [VERDICTS.index(case.verdict), reasons.number(case.reason), time, *accepted]
     return {
         "backends": [run.backend for run in results.runs],
         "verdicts": [verdict.value for verdict in VERDICTS],

@@ -24,6 +24,26 @@ REASONS = (
         r"(\w+): no call that must succeed was judged and succeeded \((.+)\)",
         "{0}：没有必须成功的调用得到判定并成功（{1}）",
     ),
+    (r"(\w+) is claimed by the profile and not supported \((.*)\)", "配置声明支持 {0}，但实际不支持（{1}）"),
+    (
+        r"(\d+) cases? of the must-pass list not judged \(first: (.+)\)",
+        "必须通过清单中有 {0} 个用例未判定（首个：{1}）",
+    ),
+    (r"(.+): waiver (\S+): (.+)", "{0}：豁免 {1}：{2}"),
+    (r"(.+): (\d+) known failures of the baseline pass, first (.+)", "{0}：基线中有 {1} 个已知失败现已通过，首个：{2}"),
+    (r"(.+): (\d+) skips of the baseline are judged, first (.+)", "{0}：基线中有 {1} 个跳过项现已判定，首个：{2}"),
+    (
+        r"(.+): (\d+) limits of the baseline are as documented, first (.+)",
+        "{0}：基线中有 {1} 个限制现与文档一致，首个：{2}",
+    ),
+    (
+        r"(.+): (\d+) unsupported functions of the baseline are supported, first (.+)",
+        "{0}：基线中有 {1} 个不支持的函数现已支持，首个：{2}",
+    ),
+    (
+        r"(.+): (\d+) (\w+) of the baseline name nothing there is, first (.+)",
+        "{0}：基线中有 {1} 项（{2}）不对应任何现有内容，首个：{3}",
+    ),
     (
         r"no (\w+) above (\d+) KiB succeeded \(largest granted: (\d+) bytes\)",
         "没有超过 {1} KiB 的 {0} 成功（获得的最大数据区：{2} 字节）",

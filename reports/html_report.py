@@ -22,6 +22,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from acl_cts.reports import chinese
+from acl_cts.reports.accepted_list import accepted_list, flaky_list, state
 from acl_cts.reports.advice import advice, unjudged
 from acl_cts.reports.case_data import case_data
 from acl_cts.reports.clause_matrix import ClauseRow, clause_matrix
@@ -96,7 +97,16 @@ class HtmlReport:
             "data": embedded(data),
             "policy": _policy(),
             "told": TOLD,
+            "sections": self._sections(),
         }
+
+    def _sections(self) -> list[str]:
+        """Names of the sections, in order; those about what a run may be told to do only where it was."""
+        results = self.results
+        names = ["totals", "limits", "discrepancies"]
+        names += ["accepted"] if results.expected is not None else []
+        names += ["flaky"] if any(case.repeats for run in results.runs for case in run.cases) else []
+        return [*names, "matrix", "open", "notes", "support", "unjudged", "defects", "cases", "environment"]
 
     def _run(self, run: BackendRun) -> dict[str, Any]:
         found = roots(run, self.results.fail_on)
@@ -109,6 +119,8 @@ class HtmlReport:
             "details": _details(run),
             "shown": _within(found[:TOLD], budget),
             "links": {root.cases[0].id: self._link(root.cases[0].files) for root in found[:TOLD]},
+            "accepted": accepted_list(run),
+            "flaky": flaky_list(run),
             "advice": advice(run),
             "unjudged": unjudged(run),
             "file": Path(str(run.identity.get("library", ""))).name,
@@ -261,6 +273,6 @@ def _environment() -> jinja2.Environment:
     environment.globals.update(t=word, both=both, words=WORDS, groups=GROUPS, source=_source)
     environment.globals.update(quantity=quantity, documented=documented)
     environment.globals.update(documented_here=documented_here, chinese=sentence, limit_cell=limit_cell)
-    environment.globals.update(folded=folded_both, astray=astray)
+    environment.globals.update(folded=folded_both, astray=astray, waiver_state=state)
     environment.filters.update(anchor=_anchor, quoted=_quoted)
     return environment

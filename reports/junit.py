@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from acl_cts.reports.exit_code import counts, counts_limit
 from acl_cts.reports.limit_grid import cell, documented, where
-from acl_cts.reports.limit_result import LimitVerdict
+from acl_cts.reports.limit_result import LimitResult, LimitVerdict
 from acl_cts.reports.results import BackendRun, CaseResult, Results
 from acl_cts.specs.judgement import Strength, Verdict
 
@@ -22,6 +22,9 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit(results: Results) -> str:
     """The XML document: a suite per backend and one for its limits, in the form that Jenkins and Surefire share."""
     suites = [_suite(run, results.started, results.fail_on) for run in results.runs]
+    if (profile := results.profile) is not None:
+        for suite in suites:
+            _told(suite, "profile", f"{profile.name} {profile.version} {profile.sha256}")
     suites += [_limits(run, results.started, results.fail_on) for run in results.runs if run.limits]
     root = ElementTree.Element("testsuites", name="acl-cts")
     for name in ("tests", "failures", "errors"):
@@ -34,7 +37,7 @@ def junit(results: Results) -> str:
 def _suite(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> ElementTree.Element:
     failures = sum(counts(case, fail_on) for case in run.cases)
     errors = sum(case.verdict is Verdict.ERROR for case in run.cases)
-    skipped = sum(case.verdict in SKIPPED for case in run.cases)
+    skipped = sum(case.verdict in SKIPPED or bool(case.accepted) for case in run.cases)
     suite = ElementTree.Element(
         "testsuite",
         name=_clean(f"acl-cts.{run.backend}"),
@@ -47,6 +50,9 @@ def _suite(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> Eleme
         timestamp=started[:19],
     )
     suite.append(_properties(run))
+    for name, number in run.accepted.items():
+        if number:
+            _told(suite, f"accepted.{name}", str(number))
     for case in run.cases:
         suite.append(_case(run.backend, case, counts(case, fail_on)))
     return suite
@@ -60,7 +66,7 @@ def _limits(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> Elem
         tests=str(len(run.limits)),
         failures=str(sum(counts_limit(limit, fail_on) for limit in run.limits)),
         errors="0",
-        skipped=str(sum(limit.verdict in UNDECIDED for limit in run.limits)),
+        skipped=str(sum(_skips(limit) for limit in run.limits)),
         time="0.000",
         timestamp=started[:19],
     )
@@ -72,12 +78,23 @@ def _limits(run: BackendRun, started: str, fail_on: frozenset[Strength]) -> Elem
             name=_clean(where(limit)),
             time="0.000",
         )
-        kind = "failure" if counts_limit(limit, fail_on) else "skipped" if limit.verdict in UNDECIDED else ""
+        kind = "failure" if counts_limit(limit, fail_on) else "skipped" if _skips(limit) else ""
         if kind:
-            told = f"{limit.verdict}: documented {documented(limit)}; here {cell(limit)}"
+            accepted = f"accepted ({', '.join(limit.accepted)}): " if limit.accepted else ""
+            told = f"{accepted}{limit.verdict}: documented {documented(limit)}; here {cell(limit)}"
             child = ElementTree.SubElement(element, kind, message=_clean(told), type=limit.verdict)
             child.text = _clean(limit.detail)
     return suite
+
+
+def _skips(limit: LimitResult) -> bool:
+    """Whether nobody is to be alarmed although the probe did not clear the library."""
+    return limit.verdict in UNDECIDED or bool(limit.accepted)
+
+
+def _told(suite: ElementTree.Element, name: str, value: str) -> None:
+    """Add a property to those of `suite`, which stand first in it."""
+    ElementTree.SubElement(suite[0], "property", name=_clean(name), value=_clean(value))
 
 
 def _properties(run: BackendRun) -> ElementTree.Element:
@@ -103,11 +120,13 @@ def _case(backend: str, case: CaseResult, failed: bool) -> ElementTree.Element:
         kind = "error"
     elif failed:
         kind = "failure"
-    elif case.verdict in SKIPPED:
+    elif case.verdict in SKIPPED or case.accepted:
         kind = "skipped"
     else:
         return element
-    child = ElementTree.SubElement(element, kind, message=_clean(f"{case.verdict}: {case.reason}"), type=case.verdict)
+    accepted = f"accepted ({', '.join(case.accepted)}): " if case.accepted else ""
+    told = f"{accepted}{case.verdict}: {case.reason}"
+    child = ElementTree.SubElement(element, kind, message=_clean(told), type=case.verdict)
     lines = [f"{f.clause} ({f.strength}): expected {f.expected}; observed {f.observed}" for f in case.discrepancies]
     if case.evidence is not None:
         lines += [f"reproduce: {case.evidence.command}", "", case.evidence.program]

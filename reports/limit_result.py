@@ -40,7 +40,7 @@ class LimitResult:
     `documented`: each reading of the document with its value in `unit`. `measured`: the largest value that is
     accepted, where the next one is refused. `up_to`: the largest value tried and accepted when no edge was found.
     `context`: the situation that was probed, as the size of the buffer. `detail`: one sentence that explains the
-    verdict. `steps`: calls made.
+    verdict. `steps`: calls made. `accepted`: the waivers, or `baseline`, that expect the verdict.
     """
 
     limit: str
@@ -55,10 +55,12 @@ class LimitResult:
     detail: str = ""
     context: str = ""
     steps: int = 0
+    accepted: tuple[str, ...] = ()
 
 
 def limit_to_json(result: LimitResult) -> dict[str, Any]:
     """JSON of one result."""
+    accepted = {"accepted": list(result.accepted)} if result.accepted else {}
     return {
         "limit": result.limit,
         "function": result.function,
@@ -72,6 +74,7 @@ def limit_to_json(result: LimitResult) -> dict[str, Any]:
         "detail": result.detail,
         "context": result.context,
         "steps": result.steps,
+        **accepted,
     }
 
 
@@ -91,4 +94,5 @@ def limit_from_json(data: Mapping[str, Any], place: str = "") -> LimitResult:
         detail=read.text("detail"),
         context=read.text("context"),
         steps=read.count("steps"),
+        accepted=read.texts("accepted") if "accepted" in read.data else (),
     )

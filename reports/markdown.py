@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from acl_cts.reports.accepted_list import accepted_list, flaky_list, state
 from acl_cts.reports.advice import unjudged
 from acl_cts.reports.html_report import UNSHOWABLE
 from acl_cts.reports.limit_table import limit_table, told
@@ -47,7 +48,9 @@ def _parts(results: Results) -> Iterator[str]:
             yield f"### {_prose(run.backend)}: {counted(len(found), 'root cause')}\n"
         for root in found:
             yield _root(results, root)
+    yield _expected(results)
     for run in results.runs:
+        yield _flaky(run)
         yield _unjudged(run)
     yield _divergences(results)
 
@@ -57,6 +60,7 @@ def _head(results: Results) -> str:
         f"## acl-cts {_prose(results.version)}: exit code {results.code}, {MEANING.get(results.code, 'unknown')}",
         "",
         f"Tables {_code(results.spec[:12])}, {_prose(results.started)}."
+        + _profile(results)
         + (" A selection of the cases." if results.filtered else "")
         + ("" if results.finished else " **Interrupted: the results are partial.**"),
         "",
@@ -65,10 +69,23 @@ def _head(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _profile(results: Results) -> str:
+    profile = results.profile
+    return f" Profile {_code(f'{profile.name} {profile.version}')} ({_code(profile.sha256[:12])})." if profile else ""
+
+
 def _totals(results: Results) -> str:
     seen = (name for run in results.runs for name, number in run.totals.items() if number)
     names = list(dict.fromkeys(("pass", "fail", *seen)))
     rows = [[_prose(run.backend), *(str(run.totals[name]) for name in names)] for run in results.runs]
+    if results.expected is not None:
+        names += ["waived", "known to the baseline"]
+        for row, run in zip(rows, results.runs, strict=True):
+            row += map(str, run.accepted.values())
+    if any(run.must_pass for run in results.runs):
+        names.append("must pass")
+        for row, run in zip(rows, results.runs, strict=True):
+            row.append(f"{run.must_pass.passed} of {run.must_pass.listed}" if run.must_pass else "–")
     return _table(["backend", *names], rows) if rows else ""
 
 
@@ -99,11 +116,46 @@ def _root(results: Results, root: Root) -> str:
     if case.reason and headline is not None and case.reason != headline.observed:
         lines.append(f"- reason: {_prose(case.reason)}")
     lines.append(f"- case: {_code(case.id)}")
+    if case.after:
+        lines.append(f"- fails after: {', '.join(map(_code, case.after[:3]))}")
     if case.evidence is not None:
         program = case.evidence.program
         cut = "\n..." if len(program) > PROGRAM else ""
         lines += ["", _fence(program[:PROGRAM] + cut), "", _fence(case.evidence.command, "sh")]
     return "\n".join([*lines, "", "</details>", ""])
+
+
+def _expected(results: Results) -> str:
+    """Waivers with what became of them, and everything that is accepted."""
+    expected = results.expected
+    if expected is None:
+        return ""
+    rows = [
+        [_code(w.id), _prose(state(w)), _prose(w.reason), _prose(w.owner), _prose(w.expires), _prose(w.link)]
+        for w in expected.waivers
+    ]
+    lines = ["### Accepted beforehand", ""]
+    if rows:
+        lines.append(_table(["waiver", "covers", "reason", "owner", "until", "link"], rows))
+    if expected.baseline is not None:
+        lines += [f"Baseline {_code(expected.baseline.file)}, {len(expected.baseline.stale)} out of date.", ""]
+    for run in results.runs:
+        found = accepted_list(run)
+        for each in found[:15]:
+            told = f"{each.number} × {each.verdict}: {_prose(each.what)} ({_prose(', '.join(each.names))})"
+            lines.append(f"- {_prose(run.backend)}: {told}")
+        if len(found) > 15:
+            lines.append(f"- {_prose(run.backend)}: {counted(len(found) - 15, 'more cause')}")
+    return "\n".join(lines) + "\n"
+
+
+def _flaky(run: BackendRun) -> str:
+    found = flaky_list(run)
+    if not found:
+        return ""
+    rows = [[f"{case.failed} of {case.repeats}", _code(case.id)] for case in found[:15]]
+    more = f"{counted(len(found) - 15, 'more case')}\n" if len(found) > 15 else ""
+    return f"### {_prose(run.backend)}: flaky\n\n{_table(['failed', 'case'], rows)}{more}"
 
 
 def _unjudged(run: BackendRun) -> str:

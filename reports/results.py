@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
 from acl_cts.reports.evidence import Evidence
+from acl_cts.reports.expected import Expected, expected_from_json, expected_to_json
 from acl_cts.reports.limit_result import LimitResult, limit_from_json, limit_to_json
+from acl_cts.reports.profile_use import (
+    Claim,
+    MustPass,
+    ProfileUse,
+    must_pass_from_json,
+    profile_from_json,
+    profile_to_json,
+)
 from acl_cts.reports.tables import Tables
 from acl_cts.reports.tables_json import tables_from_json, tables_to_json
 from acl_cts.reports.typed import Typed
@@ -26,6 +35,9 @@ RED = FAILING | {Verdict.BLOCKED, Verdict.FLAKY, Verdict.ERROR}
 
 DISCREPANCY = frozenset({Strength.EXPLICIT, Strength.OBLIGATION, Strength.IMPLIED})
 """Strengths that `--fail-on` can name; all of them by default."""
+
+BASELINE = "baseline"
+"""What stands for the baseline where waivers stand by their ids."""
 
 CODES = frozenset({0, 1, 2, 3, 4, 5, 130})
 """Exit codes that there are."""
@@ -64,7 +76,8 @@ class Support(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FunctionSupport:
-    """Support of one function, decided once per session. `through`: the function whose handle it lacks."""
+    """Support of one function, decided once per session. `through`: the function whose handle it lacks. `claim`: what
+    the profile says of it. `accepted`: the waivers, or `baseline`, that expect it not to be supported."""
 
     function: str
     family: str
@@ -73,6 +86,8 @@ class FunctionSupport:
     through: str = ""
     reserved: bool = False
     auxiliary: bool = False
+    claim: Claim = Claim.NONE
+    accepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,9 @@ class CaseResult:
 
     `duration` in seconds. `attempts`: executions of the program. `breach`: the library wrote outside the caller's
     memory. `granted`: the largest data area it got, in bytes. `files`: the failure folder below the output folder.
-    `evidence`: what shows the failure, None for cases without any.
+    `evidence`: what shows the failure, None for cases without any. `accepted`: the waivers, or `baseline`, that expect
+    the failure. `repeats`: how often it was judged where a run repeats its cases, 0 where it does not; `failed`: how
+    often it failed of those. `after`: the cases that must be executed before it, in the same process, for it to fail.
     """
 
     id: str
@@ -102,6 +119,10 @@ class CaseResult:
     attempts: int = 0
     files: str = ""
     evidence: Evidence | None = None
+    accepted: tuple[str, ...] = ()
+    repeats: int = 0
+    failed: int = 0
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +141,8 @@ class RunNote:
 class BackendRun:
     """One backend's part of a run. `complete` is False when the run ended before every selected case had its turn.
 
-    `limits`: what the search for the real edges of documented limits found; empty when it was not made.
+    `limits`: what the search for the real edges of documented limits found; empty when it was not made. `must_pass`:
+    how it stands to the must-pass list of the profile, None without one.
     """
 
     backend: str
@@ -134,6 +156,7 @@ class BackendRun:
     duration: float = 0.0
     complete: bool = True
     trouble: str = ""
+    must_pass: MustPass | None = None
 
     @property
     def totals(self) -> dict[str, int]:
@@ -146,6 +169,14 @@ class BackendRun:
         """Number of cases with a discrepancy, by the strength of their headline."""
         counted = Counter(case.discrepancies[0].strength for case in self.cases if case.discrepancies)
         return {s.value: counted.get(s, 0) for s in Strength if s is not Strength.ADVISORY}
+
+    @property
+    def accepted(self) -> dict[str, int]:
+        """Number of failing cases that a waiver covers, and of those that only the baseline does; they stand in the
+        totals too."""
+        covered = [case for case in self.cases if case.accepted]
+        waived = sum(case.accepted != (BASELINE,) for case in covered)
+        return {"waived": waived, BASELINE: len(covered) - waived}
 
     @property
     def asked(self) -> frozenset[str]:
@@ -179,7 +210,7 @@ class Results:
     """A whole run.
 
     Times are ISO 8601 in UTC; `options` as given; `fail_on`: strengths that count as discrepancies; `tables`: what the
-    contract says; `environment`: who judged.
+    contract says; `environment`: who judged. `profile`: the product's, `expected`: baseline and waivers; None without.
     """
 
     version: str
@@ -196,6 +227,8 @@ class Results:
     fail_on: frozenset[Strength] = DISCREPANCY
     tables: Tables = field(default_factory=Tables)
     environment: Mapping[str, str] = field(default_factory=dict)
+    profile: ProfileUse | None = None
+    expected: Expected | None = None
 
 
 # ------------------------------------------------------------------------------------------------------- to JSON
@@ -215,7 +248,7 @@ def _plain(value: Any) -> Any:
 
 
 def case_to_json(case: CaseResult) -> dict[str, Any]:
-    """JSON of one case; `evidence` is left out where there is none, as in most cases."""
+    """JSON of one case; what few cases have is left out where there is none."""
     plain = {
         "id": case.id,
         "verdict": case.verdict.value,
@@ -240,17 +273,27 @@ def case_to_json(case: CaseResult) -> dict[str, Any]:
     }
     if case.evidence is not None:
         plain["evidence"] = _plain(case.evidence)
+    if case.repeats:
+        plain |= {"repeats": case.repeats, "failed": case.failed}
+    for name, values in (("accepted", case.accepted), ("after", case.after)):
+        if values:
+            plain[name] = list(values)
     return plain
 
 
 def support_to_json(support: FunctionSupport) -> dict[str, Any]:
     """JSON of one function's support."""
     plain: dict[str, Any] = _plain(support)
+    for name in ("claim", "accepted"):
+        if not plain[name]:
+            del plain[name]
     return plain
 
 
 def run_to_json(run: BackendRun) -> dict[str, Any]:
     """JSON of one backend's part, with its totals."""
+    accepted = {"accepted": run.accepted} if any(run.accepted.values()) else {}
+    must_pass = {"must_pass": asdict(run.must_pass)} if run.must_pass else {}
     return {
         "backend": run.backend,
         "identity": _plain(run.identity),
@@ -266,11 +309,16 @@ def run_to_json(run: BackendRun) -> dict[str, Any]:
         "trouble": run.trouble,
         "support": [support_to_json(entry) for entry in run.support],
         "cases": [case_to_json(case) for case in run.cases],
+        **accepted,
+        **must_pass,
     }
 
 
 def to_json(results: Results) -> dict[str, Any]:
-    """JSON of the whole run."""
+    """JSON of the whole run; profile and expectations are left out where it had none."""
+    more = {"profile": profile_to_json(results.profile)} if results.profile else {}
+    if results.expected is not None:
+        more["expected"] = expected_to_json(results.expected)
     return {
         "format": FORMAT,
         "tool": {"name": "acl-cts", "version": results.version},
@@ -285,6 +333,7 @@ def to_json(results: Results) -> dict[str, Any]:
         "environment": _plain(results.environment),
         "tables": tables_to_json(results.tables),
         "exit": {"code": results.code, "holds": _plain(results.holds)},
+        **more,
         "runs": [run_to_json(run) for run in results.runs],
     }
 
@@ -318,6 +367,14 @@ def _evidence(read: Typed) -> Evidence | None:
     return Evidence(inner.text("program"), inner.text("command"), inner.text("reproducer"))
 
 
+def _texts(read: Typed, name: str) -> tuple[str, ...]:
+    return read.texts(name) if name in read.data else ()
+
+
+def _count(read: Typed, name: str) -> int:
+    return read.count(name) if name in read.data else 0
+
+
 def case_from_json(data: Mapping[str, Any], place: str = "") -> CaseResult:
     """One case, which stands at `place`. Raises ValueError when `data` is not of this format."""
     read = Typed(data, place)
@@ -340,6 +397,10 @@ def case_from_json(data: Mapping[str, Any], place: str = "") -> CaseResult:
         attempts=read.count("attempts"),
         files=read.text("files"),
         evidence=_evidence(read),
+        accepted=_texts(read, "accepted"),
+        repeats=_count(read, "repeats"),
+        failed=_count(read, "failed"),
+        after=_texts(read, "after"),
     )
 
 
@@ -354,6 +415,8 @@ def support_from_json(data: Mapping[str, Any], place: str = "") -> FunctionSuppo
         through=read.text("through"),
         reserved=read.flag("reserved"),
         auxiliary=read.flag("auxiliary"),
+        claim=read.word("claim", Claim) if "claim" in read.data else Claim.NONE,
+        accepted=_texts(read, "accepted"),
     )
 
 
@@ -377,7 +440,10 @@ def run_from_json(data: Mapping[str, Any], place: str = "") -> BackendRun:
         duration=read.number("duration"),
         complete=read.flag("complete"),
         trouble=read.text("trouble"),
+        must_pass=must_pass_from_json(read.nested("must_pass")) if "must_pass" in read.data else None,
     )
+    if (read.mapping("accepted") if "accepted" in read.data else {"waived": 0, BASELINE: 0}) != run.accepted:
+        raise ValueError(f"{place or 'run'}: its accepted failures are not those of its cases")
     told = (read.mapping("totals"), read.mapping("discrepancies"), read.count("granted"))
     if told != (run.totals, run.by_strength, run.granted):
         raise ValueError(f"{place or 'run'}: its totals are not those of its cases")
@@ -429,4 +495,6 @@ def from_json(data: object) -> Results:
         fail_on=frozenset(Strength(word) for word in fail_on),
         tables=tables_from_json(read.nested("tables")),
         environment=read.text_by_name("environment"),
+        profile=profile_from_json(read.nested("profile")) if "profile" in read.data else None,
+        expected=expected_from_json(read.nested("expected")) if "expected" in read.data else None,
     )

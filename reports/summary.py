@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from acl_cts.reports.accepted_list import accepted_list, flaky_list, state, total_accepted
+from acl_cts.reports.expected import BaselineUse
 from acl_cts.reports.limit_grid import cell, documented, where
 from acl_cts.reports.limit_result import LimitVerdict
-from acl_cts.reports.results import BackendRun, Results, Support
+from acl_cts.reports.profile_use import Claim
+from acl_cts.reports.results import BackendRun, FunctionSupport, Results, Support
 from acl_cts.reports.roots import Root, roots
 from acl_cts.reports.words import counted, first_line
 from acl_cts.specs.judgement import Verdict
@@ -23,6 +26,15 @@ ROOTS = 8
 
 LISTED = 8
 """Limits that get a line each."""
+
+ACCEPTED_LINES = 8
+"""Accepted causes of one backend that get a line each."""
+
+AFTER = 3
+"""Cases before a failing one that are named."""
+
+ACCEPTED = {"waived": "waived", "baseline": "known to the baseline"}
+"""Who accepts a failure."""
 
 PROGRAM_LINES = 5
 """Lines of a program that are shown."""
@@ -49,12 +61,15 @@ class Summary:
         results = self.results
         seed = "" if results.seed is None else f" · shuffled with seed {results.seed}"
         part = " · a selection" if results.filtered else ""
-        yield f"acl-cts {results.version} · tables {results.spec[:12]}{part}{seed}"
+        profile = results.profile
+        claims = f" · profile {profile.name} {profile.version} ({profile.sha256[:12]})" if profile else ""
+        yield f"acl-cts {results.version} · tables {results.spec[:12]}{claims}{part}{seed}"
         for run in results.runs:
             yield ""
             yield from self._run(run)
         for run in results.runs:
             yield from self._failures(run)
+        yield from self._expected()
         yield ""
         for held in results.holds[:6]:
             yield _cut(f"[exit code {held.code}] {first_line(held.reason)}")
@@ -62,7 +77,7 @@ class Summary:
             yield f"    and {counted(len(results.holds) - 6, 'more reason')}: see results.json"
         others = sorted({held.code for held in results.holds} - {results.code})
         outranked = f"; outranks {' and '.join(map(str, others))}, which hold too" if others else ""
-        yield f"exit code {results.code}: {MEANING[results.code]}{outranked}"
+        yield f"exit code {results.code}: {MEANING[results.code]}{outranked}{self._accepted()}"
 
     def _run(self, run: BackendRun) -> Iterator[str]:
         totals = " · ".join(f"{number} {verdict}" for verdict, number in run.totals.items() if number)
@@ -75,6 +90,11 @@ class Summary:
         if details.get("warning"):
             yield f"  warning           {details['warning']}"
         yield "  discrepancies     " + " · ".join(f"{number} {name}" for name, number in run.by_strength.items())
+        if any(run.accepted.values()):
+            told = " · ".join(f"{number} {ACCEPTED[name]}" for name, number in run.accepted.items() if number)
+            yield f"  accepted          {told}; in the numbers above too"
+        yield from _must_pass(run)
+        yield from _repeats(run)
         notes = sum(len(case.notes) for case in run.cases) + len(run.notes)
         observed = sum(len(case.observations) for case in run.cases)
         points = len({observation.clause for case in run.cases for observation in case.observations})
@@ -98,7 +118,8 @@ class Summary:
         doubtful = [result for result in run.limits if result.verdict not in QUIET]
         for result in doubtful[:LISTED]:
             measured = f"documented {documented(result)}; here {cell(result)}"
-            yield _cut(f"  limit             {result.limit}, {where(result)}: {measured}")
+            accepted = f" (accepted: {', '.join(result.accepted)})" if result.accepted else ""
+            yield _cut(f"  limit             {result.limit}, {where(result)}: {measured}{accepted}")
         if len(doubtful) > LISTED:
             yield f"  limit             and {len(doubtful) - LISTED} more: see results.json"
 
@@ -108,7 +129,7 @@ class Summary:
         for family in dict.fromkeys(entry.family for entry in lacking):
             names = [entry.function for entry in lacking if entry.family == family]
             whole = sum(e.family == family and not e.auxiliary and e.function in asked for e in run.support)
-            reserved = ", reserved by the documents" if any(e.reserved for e in lacking if e.family == family) else ""
+            reserved = _as_claimed([entry for entry in lacking if entry.family == family])
             told = "all functions" if len(names) == whole else ", ".join(names)
             yield _cut(f"  not supported     {family} ({len(names)} of {whole}{reserved}): {told}")
 
@@ -128,6 +149,32 @@ class Summary:
         if len(found) > ROOTS:
             yield f"and {counted(len(found) - ROOTS, 'more root cause')}: see results.json"
 
+    def _expected(self) -> Iterator[str]:
+        """Every waiver, what the baseline knows, and what they cover: accepted is not forgotten."""
+        expected = self.results.expected
+        if expected is None:
+            return
+        yield ""
+        yield "accepted beforehand"
+        for waiver in expected.waivers:
+            yield f"  waiver {waiver.id}: {state(waiver)}"
+            yield f"      {waiver.reason}; {waiver.owner}, until {waiver.expires}, {waiver.link}"
+        if expected.baseline is not None:
+            yield f"  baseline {expected.baseline.file}: {_known(expected.baseline)}"
+        for run in self.results.runs:
+            found = accepted_list(run)
+            for each in found[:ACCEPTED_LINES]:
+                number = f", {counted(each.number, 'case')}" if each.kind == "cases" else ""
+                yield _cut(f"  {run.backend}: {each.verdict}: {each.what}{number} ({', '.join(each.names)})")
+            if len(found) > ACCEPTED_LINES:
+                yield f"  {run.backend}: and {len(found) - ACCEPTED_LINES} more: see results.json"
+
+    def _accepted(self) -> str:
+        """How many failures are accepted, for the last line."""
+        numbers = {name: number for name, number in total_accepted(self.results).items() if number}
+        told = " and ".join(f"{counted(number, 'failure')} {ACCEPTED[name]}" for name, number in numbers.items())
+        return f"; {told}" if told else ""
+
     def _detail(self, number: int, root: Root) -> Iterator[str]:
         case, headline = root.cases[0], root.headline
         yield _cut(f"{number}. {_title(root)}")
@@ -142,6 +189,9 @@ class Summary:
                 yield _cut(f"   documents  {clause.source if same else f'{clause.text} ({clause.source})'}")
         if case.reason and (headline is None or case.verdict is Verdict.FLAKY):
             yield _cut(f"   reason     {first_line(case.reason)}")
+        if case.after:
+            more = f", and {len(case.after) - AFTER} more" if len(case.after) > AFTER else ""
+            yield f"   fails after {', '.join(case.after[:AFTER])}{more}"
         program = case.evidence.program.splitlines() if case.evidence else []
         for line in program[:PROGRAM_LINES]:
             yield _cut(f"   |  {line}")
@@ -163,6 +213,45 @@ MEANING = {
     130: "interrupted",
 }
 """What each exit code says."""
+
+
+def _known(baseline: BaselineUse) -> str:
+    numbers = ((baseline.failures, "failure"), (baseline.flakes, "flake"), (baseline.skips, "skip"))
+    more = ((baseline.limits, "limit probe"), (baseline.functions, "function"))
+    told = " · ".join(counted(number, noun) for number, noun in (*numbers, *more) if number)
+    stale = f"; {len(baseline.stale)} out of date" if baseline.stale else ""
+    return f"{told or 'nothing'} as known{stale}"
+
+
+def _must_pass(run: BackendRun) -> Iterator[str]:
+    """How the backend stands to the must-pass list."""
+    found = run.must_pass
+    if found is None:
+        return
+    words = ("passed", "tolerated", "failed", "accepted", "missing")
+    told = " · ".join(f"{getattr(found, word)} {word}" for word in words if getattr(found, word))
+    yield f"  must pass         {counted(found.listed, 'case')} listed: {told or 'none'}"
+
+
+def _repeats(run: BackendRun) -> Iterator[str]:
+    """How often cases were repeated, and the rate of those that failed in some repeats only."""
+    most = max((case.repeats for case in run.cases), default=0)
+    if not most:
+        return
+    flaky = flaky_list(run)
+    yield f"  repeats           each case up to {most} times; {counted(len(flaky), 'case')} failed in some of them only"
+    for case in flaky[:LISTED]:
+        yield _cut(f"  flaky             {case.failed} of {case.repeats}: {case.id}")
+    if len(flaky) > LISTED:
+        yield f"  flaky             and {len(flaky) - LISTED} more: see results.json"
+
+
+def _as_claimed(entries: list[FunctionSupport]) -> str:
+    """What profile or tables say of functions that are not supported."""
+    claims = {entry.claim for entry in entries} - {Claim.NONE}
+    if claims:
+        return f", {' and '.join(sorted(claims))} by the profile"
+    return ", reserved by the documents" if any(entry.reserved for entry in entries) else ""
 
 
 def _title(root: Root) -> str:

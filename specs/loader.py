@@ -19,6 +19,7 @@ import yaml
 from acl_cts.specs import expressions as ex
 from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Locates, Param, Signature
 from acl_cts.specs.judgement import Strength
+from acl_cts.specs.located import Located, LocatedLoader, line_of, plain
 from acl_cts.specs.model import (
     Clause,
     DocumentDefect,
@@ -64,53 +65,12 @@ class SpecError(ValueError):
     """A table is wrong. The message names file, line and, where there is one, the clause."""
 
 
-class _Located(dict[Any, Any]):
-    """A mapping that remembers the line where it starts and the lines of its keys."""
-
-    line: int = 0
-    lines: dict[Any, int]
-
-
-_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser in C where PyYAML was built with it: several times faster."""
-
-
-class _Loader(_SafeLoader):  # type: ignore[misc]
-    """Safe YAML, with lines, refusing a key given twice."""
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> Iterator[_Located]:
-    made = _Located()
-    made.line = node.start_mark.line + 1
-    made.lines = {}
-    yield made
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str | int):
-            raise yaml.MarkedYAMLError(problem=f"{key!r} is not a key", problem_mark=key_node.start_mark)
-        if key in made:
-            raise yaml.MarkedYAMLError(problem=f"{key!r} is given twice", problem_mark=key_node.start_mark)
-        made.lines[key] = key_node.start_mark.line + 1
-        made[key] = loader.construct_object(value_node, deep=True)
-
-
-_BOOL = "tag:yaml.org,2002:bool"
-_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in pairs if tag != _BOOL]
-    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    _BOOL, re.compile("^(?:true|false)$"), list("tf")
-)  # `on` is a key here, not a truth value
-
-
 @dataclass(frozen=True, slots=True)
 class _Table:
     """One file and its content."""
 
     path: Path
-    data: _Located
+    data: Located
     added: bool = False
 
     def error(self, line: int, what: str, clause: str = "") -> SpecError:
@@ -139,6 +99,22 @@ def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
                 "one with `acl-cts spec seal`",
             )
     return spec
+
+
+def load_edition(path: Path) -> Spec:
+    """The tables of another edition: those in the folder `path`, or the one family in that file. Without an errors.yaml
+    beside them the codes are those of this suite. Raises SpecError."""
+    if not path.exists():
+        raise SpecError(f"no tables at {path}; give a folder with tables, or one table")
+    folder = path if path.is_dir() else path.parent
+    common = folder / ERRORS if (folder / ERRORS).exists() else FOLDER / ERRORS
+    paths = _tables_in(path) if path.is_dir() else [path]
+    if not paths:
+        raise SpecError(f"{path}: no table of a family (*.yaml) there")
+    try:
+        return _Builder(_read(common), [_read(table) for table in paths]).spec()
+    except OSError as error:
+        raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 def seal_tables() -> int:
@@ -180,13 +156,13 @@ def _named(name: str) -> list[Path]:
 
 def _read(path: Path, *, added: bool = False) -> _Table:
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=LocatedLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise SpecError(f"{path.name}:{mark.line + 1 if mark else 1}: not valid YAML: {error.problem}") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise SpecError(f"{path.name}:1: not valid YAML: {str(error).splitlines()[0]}") from None
-    if not isinstance(data, _Located):
+    if not isinstance(data, Located):
         raise SpecError(f"{path.name}:1: a table is a mapping")
     table = _Table(path, data, added)
     _check_schema(table)
@@ -200,8 +176,8 @@ def _validator() -> Any:
 
 
 def _check_schema(table: _Table) -> None:
-    plain = _plain(table.data)
-    errors = sorted(_validator().iter_errors(plain), key=lambda e: (len(e.absolute_path), str(e.absolute_path)))
+    found = _validator().iter_errors(plain(table.data))
+    errors = sorted(found, key=lambda e: (len(e.absolute_path), str(e.absolute_path)))
     if errors:
         worst = jsonschema.exceptions.best_match(errors)
         line, clause = _place(table.data, list(worst.absolute_path))
@@ -210,25 +186,17 @@ def _check_schema(table: _Table) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
-
-
 def _place(data: Any, path: list[Any]) -> tuple[int, str]:
-    line, clause = 1, ""
+    clause, inner = "", data
     for key in path:
-        if isinstance(data, _Located):
-            key = key if key in data else int(key) if str(key).isdigit() and int(key) in data else key
-            line = data.lines.get(key, line)
-            data = data.get(key)
-        elif isinstance(data, list):
-            data = data[key]
-            line = data.line if isinstance(data, _Located) else line
-        if isinstance(data, _Located) and isinstance(data.get("id"), str):
-            clause = data["id"]
-    return line, clause
+        if isinstance(inner, Located):
+            key = key if key in inner else int(key) if str(key).isdigit() and int(key) in inner else key
+            inner = inner.get(key)
+        elif isinstance(inner, list):
+            inner = inner[key]
+        if isinstance(inner, Located) and isinstance(inner.get("id"), str):
+            clause = inner["id"]
+    return line_of(data, path), clause
 
 
 class _Builder:
@@ -348,7 +316,7 @@ class _Builder:
                 values[name + ".max"], values[name + ".min"] = limit.max, limit.min
         return values
 
-    def _source(self, table: _Table, data: _Located, function: str, document: str = "") -> Source:
+    def _source(self, table: _Table, data: Located, function: str, document: str = "") -> Source:
         name = data.get("document") or document or table.data["document"]
         if name not in table.data["documents"]:
             raise table.error(data.line, f"unknown document {name!r}", data.get("id", ""))
@@ -373,9 +341,7 @@ class _Builder:
                 seen.add(key)
             self.limits[name] = replace(self.limits[name], probes=tuple(recipes))
 
-    def _recipes(
-        self, table: _Table, limit: str, data: _Located, functions: Mapping[str, Function]
-    ) -> Iterator[Recipe]:
+    def _recipes(self, table: _Table, limit: str, data: Located, functions: Mapping[str, Function]) -> Iterator[Recipe]:
         """One recipe for every choice of the values in `for`."""
         chosen = data.get("for", {})
         for values in itertools.product(*chosen.values()):
@@ -388,7 +354,7 @@ class _Builder:
         self,
         table: _Table,
         limit: str,
-        data: _Located,
+        data: Located,
         texts: Mapping[str, str],
         functions: Mapping[str, Function],
     ) -> Recipe:
@@ -422,7 +388,7 @@ class _Builder:
 
     # -- functions
 
-    def _function(self, table: _Table, name: str, data: _Located) -> Function:
+    def _function(self, table: _Table, name: str, data: Located) -> Function:
         params = tuple(self._param(table, name, p) for p in data["params"])
         returns = data.get("returns")
         creates = {p["name"]: p["creates"] for p in data["params"] if "creates" in p}
@@ -472,7 +438,7 @@ class _Builder:
             tolerant=data.get("tolerant", False),
         )
 
-    def _param(self, table: _Table, function: str, data: _Located) -> Param:
+    def _param(self, table: _Table, function: str, data: Located) -> Param:
         ctype, out = data["ctype"], data.get("out", False)
         try:
             check_name(data["name"])
@@ -537,7 +503,7 @@ class _Builder:
         named = table.data.get("programs", {})
         return tuple((name, self._program(table, named.lines[name], text)) for name, text in named.items())
 
-    def _value(self, table: _Table, data: _Located, text: object) -> Value:
+    def _value(self, table: _Table, data: Located, text: object) -> Value:
         statement = self._program(table, data.line, f"f(v={text})").body[0]
         if not isinstance(statement, Call):
             raise table.error(data.line, f"{text!r} is not a value")
@@ -545,7 +511,7 @@ class _Builder:
 
     # -- clauses
 
-    def _clause(self, table: _Table, function: str, scope: ex.Scope, data: _Located, document: str) -> Clause:
+    def _clause(self, table: _Table, function: str, scope: ex.Scope, data: Located, document: str) -> Clause:
         name, line = data["id"], data.line
         if name in self.clauses:
             raise table.error(line, f"the id is used twice (also line {self.clauses[name].line})", name)
@@ -636,9 +602,7 @@ class _Builder:
         all_tables = [self.common, *self.tables]
         digest = hashlib.sha256()
         for table in all_tables:
-            digest.update(
-                json.dumps([table.path.name, _plain(table.data)], sort_keys=True, ensure_ascii=False).encode()
-            )
+            digest.update(json.dumps([table.path.name, plain(table.data)], sort_keys=True, ensure_ascii=False).encode())
         families = {
             t.data["family"]: Family(
                 t.data["family"],
@@ -680,7 +644,7 @@ class _Builder:
 def _varied(
     program: Program,
     param: str,
-    data: _Located,
+    data: Located,
     functions: Mapping[str, Function],
     fail: Callable[[str], SpecError],
 ) -> tuple[Call, int]:
@@ -714,7 +678,7 @@ def _varied(
     return last, most
 
 
-def _chosen(table: _Table, kind: _Located, key: str, default: int) -> tuple[str, ...]:
+def _chosen(table: _Table, kind: Located, key: str, default: int) -> tuple[str, ...]:
     """The states that a kind of handle names under `key`, otherwise its first `default` ones."""
     states = tuple(kind.get("states", ()))
     for name in kind.get(key, ()):

@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import third_party
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # Some tests interrupt what they start. A shell that runs jobs in the background has them, and all that they start,
 # ignore that signal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def acl(tmp_path: Path) -> Run:
+    """Runs `acl-cts` with the odd backend announced, in an empty folder."""
+    site = tmp_path / "site"
+    site.mkdir()
+    third_party.announce(site)
+    (tmp_path / "work").mkdir()
+
+    def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "acl_cts.main", *args],
+            cwd=tmp_path / "work",
+            env=os.environ | {"PYTHONPATH": str(site)} | environment,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            check=False,
+        )
+
+    return run

@@ -7,7 +7,9 @@ import dataclasses
 from acl_cts.reports.clause_text import ClauseText
 from acl_cts.reports.evidence import Evidence
 from acl_cts.reports.exit_code import final, holding
+from acl_cts.reports.expected import BaselineUse, Expected, StaleItem, Use, WaiverUse
 from acl_cts.reports.limit_result import LimitKind, LimitResult, LimitVerdict
+from acl_cts.reports.profile_use import MustPass, ProfileUse
 from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport, Results, RunNote, Support
 from acl_cts.reports.tables import DefectText, FamilyText, LimitText, Tables
 from acl_cts.specs.judgement import Finding, Observation, Strength, Verdict
@@ -119,8 +121,24 @@ def full() -> Results:
         environment={"python": "CPython 3.11", "processors": "2"},
         fail_on=frozenset({Strength.EXPLICIT, Strength.OBLIGATION}),
     )
+    found = _expecting(found)
     holds = holding(found, found.fail_on)
     return dataclasses.replace(found, holds=holds, code=final(holds))
+
+
+def _expecting(found: Results) -> Results:
+    """`found` with a profile, and with a failure that a waiver covers and the baseline does not need to."""
+    waived = bad(id="mbuf/g/w~00000003", accepted=("W-1",), repeats=3, failed=2, after=("mbuf/g/a~00000000",))
+    run = found.runs[0]
+    run = dataclasses.replace(run, cases=(*run.cases, waived), must_pass=MustPass(4, 1, 0, 1, 1, 1, "mbuf/g/o"))
+    used = WaiverUse("W-1", "known", "Ann", "https://tracker.example/1", "2026-02-01", "w.yaml:3", Use.USED, cases=1)
+    stale = StaleItem("flakes", "mbuf/gone/*", Use.NOTHING, "b.yaml:9")
+    return dataclasses.replace(
+        found,
+        runs=(run, *found.runs[1:]),
+        profile=ProfileUse("general", 1, "Products", "产品", "e" * 64, {"shared-buffer": "current"}, "f" * 64),
+        expected=Expected((used,), "w.yaml", "a" * 64, BaselineUse("b.yaml", "b" * 64, 1, stale=(stale,))),
+    )
 
 
 def many(number: int, *backends: str) -> Results:

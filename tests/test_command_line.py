@@ -28,28 +28,6 @@ FEW = ("--case", "mbuf/state/aclrtGetBufDataLen/*")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def acl(tmp_path: Path) -> Run:
-    """Runs `acl-cts` with the odd backend announced, in an empty folder."""
-    site = tmp_path / "site"
-    site.mkdir()
-    third_party.announce(site)
-    (tmp_path / "work").mkdir()
-
-    def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "acl_cts.main", *args],
-            cwd=tmp_path / "work",
-            env=os.environ | {"PYTHONPATH": str(site)} | environment,
-            capture_output=True,
-            encoding="utf-8",
-            errors="surrogateescape",
-            check=False,
-        )
-
-    return run
-
-
 def stored(tmp_path: Path, out: str = "acl-cts-out") -> dict[str, object]:
     """results.json, held against its schema."""
     found = json.loads((tmp_path / "work" / out / "results.json").read_text(encoding="utf-8"))

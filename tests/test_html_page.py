@@ -97,7 +97,7 @@ def test_the_language_is_switched_and_remembered(browser: Browser, small: Path) 
     assert "超过上限必须失败。" in " ".join(browser.visible("#matrix small, #discrepancies dd"))
     assert "4096 字节（二进制） 或 4000 字节（十进制）" in " ".join(browser.visible("#limits td"))
     assert "通过" in " ".join(browser.visible("#rows td"))
-    assert "第 1–3 个，共 3 个" in browser.visible("#range")
+    assert "第 1–4 个，共 4 个" in browser.visible("#range")
     browser.look(small)
     assert browser.visible("h1") == [WORDS["title"][1]]
     browser.press("#language")

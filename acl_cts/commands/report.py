@@ -6,13 +6,10 @@ from pathlib import Path
 
 import click
 
-from acl_cts.reports.exit_code import holding
-from acl_cts.reports.files import ReportError, check_files, make_folder, read_json, write_text
+from acl_cts.reports.files import check_files, make_folder, write_text
 from acl_cts.reports.renderings import RENDERINGS, Place
-from acl_cts.reports.results import Results, from_json
+from acl_cts.reports.stored import read_results, results_path
 from acl_cts.stdout import show
-
-RESULTS = "results.json"
 
 
 @click.group("report")
@@ -51,8 +48,8 @@ def render(results: Path, forms: tuple[str, ...], out: str | None) -> None:
 
     Everything comes from that file; failure folders beside it are linked where they exist.
     """
-    path = results / RESULTS if results.is_dir() else results
-    found = _read(path)
+    path = results_path(results)
+    found = read_results(path)
     chosen = tuple(dict.fromkeys(forms)) or tuple(RENDERINGS)
     if out == "-":
         if len(chosen) > 1:
@@ -76,15 +73,3 @@ def _targets(path: Path, forms: tuple[str, ...], out: str | None) -> list[tuple[
     files = [RENDERINGS[form].file for form in forms]
     check_files(place, files)
     return [(form, place / file) for form, file in zip(forms, files, strict=True)]
-
-
-def _read(path: Path) -> Results:
-    try:
-        found = from_json(read_json(path))
-        # Somebody may have edited the verdict; more reasons than those may hold, fewer may not.
-        for held in holding(found, found.fail_on):
-            if held not in found.holds:
-                raise ValueError(f"its exit leaves out code {held.code}: {held.reason}")
-        return found
-    except ValueError as error:
-        raise ReportError(f"{path}: is not the {RESULTS} of a run ({error}); run again to get one") from error

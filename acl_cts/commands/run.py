@@ -32,6 +32,7 @@ from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.limit_probe import probe_backend
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.plugin import everything
+from acl_cts.expecting import Expecting, expecting, take_expecting
 from acl_cts.progress import RunProgress
 from acl_cts.reports.environment import environment
 from acl_cts.reports.evidence import Evidence
@@ -42,6 +43,7 @@ from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, FunctionSupport, Held, Results, to_json
 from acl_cts.reports.roots import roots
 from acl_cts.reports.tables import tables_of
+from acl_cts.rerun import failed_in, narrowed
 from acl_cts.resume import check_opened, check_same, options_of
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.model import Limit, Spec
@@ -56,13 +58,16 @@ Examples:
   acl-cts run --backend acl --library PATH --max-time 600 --fail-on explicit
   acl-cts run --shuffle --seed 7 --isolate
   acl-cts run --resume --out report                go on with a run that was cut off
+  acl-cts run --backend acl --library PATH --profile general --waivers waivers.yaml
+  acl-cts run --rerun-failed report --repeat 20 --out again
 
 \b
 Written to DIR: results.json, report.html, report.md, junit.xml, summary.txt,
 journal.jsonl (every verdict as it fell; --resume goes on from there), and for every
 failure failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
 repro.c, trace.json and run.json. --max-time counts from the start of the command, building
-and all backends included. Exit code 5 is reserved: see acl-cts --help."""
+and all backends included. What a waiver or the baseline covers is executed and shown all the
+same; one that is out of date is exit code 5."""
 
 WRITTEN = ("results.json", *(rendering.file for rendering in RENDERINGS.values()))
 """The files of a report; looked at before anything runs, or a whole run might have nowhere to go."""
@@ -84,6 +89,8 @@ class Request:
     verbosity: int
     given: dict[str, Any]
     past: Past | None
+    expecting: Expecting
+    only: dict[str, list[str]]
 
     def story(self, backend: str) -> Story:
         """What is known of `backend` from the run that is gone on with."""
@@ -116,6 +123,17 @@ class Request:
 @click.option("--shuffle", is_flag=True, help="Another order; the seed is printed and stored.")
 @click.option("--seed", type=int, metavar="N", help="Seed of --shuffle.")
 @click.option("--resume", is_flag=True, help="Go on with the run in DIR that was cut off, with its options.")
+@expecting
+@click.option(
+    "--rerun-failed",
+    default="",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Only what failed in the report in DIR, on what it failed on.",
+)
+@click.option(
+    "--repeat", default=1, show_default=True, type=click.IntRange(1), metavar="N", help="Judge each case N times."
+)
 @click.option("--fail-on", multiple=True, metavar="STRENGTH", help="explicit, obligation, implied. [default: all]")
 @click.option(
     "--format", "form", default="text", type=click.Choice(["text", "json"]), help="Form of the summary on stdout."
@@ -133,6 +151,8 @@ def run(**given: Any) -> int:
     if given["resume"]:
         past = read_journal(Path(given["out"]) / JOURNAL)
         given |= options_of(past, click.get_current_context())
+    elif given["rerun_failed"]:
+        given |= failed_in(Path(given["rerun_failed"]), click.get_current_context())
     options = dict(given)
     form, quiet = given.pop("form"), given["quiet"]
     backend_options = take_options(given)
@@ -200,14 +220,17 @@ def _request(
     if given["shuffle"] and seed is None:
         seed = secrets.randbelow(2**32)
     max_time = given["max_time"]
+    only: dict[str, list[str]] = given.get("only", {})
+    expected = take_expecting(given, spec, generated)
     plan = Plan(
         backends=tuple(dict.fromkeys(backends)),
-        selection=take_selection(given),
+        selection=narrowed(take_selection(given), only, generated),
         options=backend_options,
         isolate=given["isolate"],
         seed=seed,
         deadline=None if max_time is None else time.monotonic() + max_time,
         resume=past is not None,
+        repeat=given.get("repeat", 1),
     )
     plan.selection.check(spec)
     number = len(plan.selection.apply(generated))
@@ -220,8 +243,12 @@ def _request(
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
-        given=options | {"backends": list(plan.backends), "tables": list(backend_options.tables), "seed": seed},
+        given=options
+        | {"backends": list(plan.backends), "tables": list(backend_options.tables), "seed": seed}
+        | expected.given,
         past=past,
+        expecting=expected,
+        only=only,
     )
 
 
@@ -276,6 +303,7 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun], journal: Journ
         tables=tables_of(spec),
         environment=environment() | {"executor": str(layout.VERSION)},
     )
+    results = request.expecting.applied(results)
     holds = holding(results, request.fail_on)
     return dataclasses.replace(results, holds=holds, code=final(holds))
 
@@ -286,6 +314,9 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun, journal: Journa
     make_folder(folder)
     journal.send(Opened(backend, looked.identity, looked.capabilities))
     plan = dataclasses.replace(request.plan, backends=(backend,), events=str(journal.path), failures=str(folder))
+    if request.only:
+        ids = tuple(request.only[backend])
+        plan = dataclasses.replace(plan, selection=dataclasses.replace(plan.selection, ids=ids))
     with RunProgress(backend, request.verbosity, len(story.results)) as progress:
         launch = Launch(plan, request.jobs, request.keyword, progress.watch, story)
         done = launch.run()
@@ -328,7 +359,7 @@ def _limits(
     chosen, plan = request.plan.selection, request.plan
 
     def choice(limit: Limit, recipe: Recipe) -> bool:
-        if request.keyword or chosen.groups or chosen.clauses or chosen.cases:
+        if request.keyword or chosen.groups or chosen.clauses or chosen.cases or chosen.ids:
             return False
         of_family = not chosen.families or limit.family in chosen.families
         return of_family and (not chosen.functions or recipe.function in chosen.functions)

@@ -11,6 +11,8 @@ import click
 from acl_cts.backends.backend import Options
 from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import tabled, take_tables
+from acl_cts.commands.profiles import mustpass, profiles
+from acl_cts.commands.spec_diff import diff
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.coverage import check, unexercised
 from acl_cts.conformance.coverage import coverage as cases_of_clauses
@@ -29,6 +31,10 @@ LANGUAGE = click.option("--lang", default="en", show_default=True, type=click.Ch
 @click.group("spec")
 def spec() -> None:
     """Read the tables that state the documented contract."""
+
+
+for command in (profiles, mustpass, diff):
+    spec.add_command(command)
 
 
 @spec.command(

@@ -93,6 +93,7 @@
     }
     const verdict = data.verdicts[cell[0]];
     element.append(make("span", word("verdict-" + verdict), "badge " + GROUPS[verdict]), make("span", cell[2] + " ms", "time num"));
+    if (cell[3]) element.append(make("span", `${word("accepted")}: ${cell[3]}`, "time"));
     return element;
   }
 
