@@ -30,6 +30,9 @@ CYCLES = 1200
 MANY_CYCLES = 66_000
 """Times that the first state of a kind is built and given back: more than 16 bits count."""
 
+AGAIN = 3
+"""Times that the same handles are brought together: the second call may tie them wrongly, the third walks along it."""
+
 FAULTS = 6
 """Inner allocations of one call that are made to fail, one after the other."""
 
@@ -84,6 +87,26 @@ def _repeated(spec: Spec, kind: str, name: str) -> Iterator[Draft]:
         if isinstance(call, Call):
             body = (*before, Repeat(CYCLES, "n", (Call(call.function, call.args),)))
             yield Draft(function.family, "cycle", function.name, f"repeated/{kind}-{name}", body, probe(spec, kind))
+
+
+def again_drafts(spec: Spec) -> Iterator[Draft]:
+    """The same two handles brought together again and again, whatever is answered, then the one in question is ended."""
+    for kind, described in spec.kinds.items():
+        enders = [f for f in spec.functions.values() if ends(f, kind)]
+        for function, param in users(spec, kind):
+            if sum(map(len, (handle_params(function, k) for k in kinds_of(function)))) < 2:
+                continue
+            for name in described.states:
+                *before, call = (*state(spec, kind, name), *call_on(spec, function, param))
+                end = tuple(Call(f.name, ((f.signature.params[0].name, Ref(SUBJECT)),)) for f in enders[:1])
+                yield Draft(
+                    function.family,
+                    "again",
+                    function.name,
+                    f"{kind}-{name}/{param}",
+                    (*before, *(call,) * AGAIN, *probe(spec, kind)),
+                    end,
+                )
 
 
 def fault_drafts(spec: Spec) -> Iterator[Draft]:

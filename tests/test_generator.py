@@ -52,6 +52,7 @@ def test_every_group_has_cases() -> None:
         "crowd",
         "sweep",
         "cycle",
+        "again",
         "fault",
         "robustness",
     ):
