@@ -90,7 +90,7 @@ def _repeated(spec: Spec, kind: str, name: str) -> Iterator[Draft]:
 
 
 def again_drafts(spec: Spec) -> Iterator[Draft]:
-    """The same two handles brought together again and again, whatever is answered, then the one in question is ended."""
+    """The same handles brought together again and again, whatever is answered, then the one in question is ended."""
     for kind, described in spec.kinds.items():
         enders = [f for f in spec.functions.values() if ends(f, kind)]
         for function, param in users(spec, kind):

@@ -32,7 +32,7 @@ static int planted(int a)
 static int act(struct mbuf *buf, const char *text)
 {
     buf->size = buf->length + 1;
-    if (planted(9)) {
+    if (planted(9) && text) {
         return refuse_parameter("a < b && c");
     }
     if (!DEFECT(other_fault)) {
@@ -67,9 +67,11 @@ def test_each_operator_changes_what_it_should_and_nothing_else() -> None:
         "act: +→-: buf->size = buf->length + 1;": "buf->size = buf->length - 1;",
         "act: 1→2: buf->size = buf->length + 1;": "buf->size = buf->length + 2;",
         "act: 1→0: buf->size = buf->length + 1;": "buf->size = buf->length + 0;",
-        "act: negate: if (planted(9)) {": "if (!(planted(9))) {",
-        "act: 9→10: if (planted(9)) {": "if (planted(10)) {",
-        "act: 9→8: if (planted(9)) {": "if (planted(8)) {",
+        "act: negate: if (planted(9) && text) {": "if (!(planted(9) && text)) {",
+        "act: &&→||: if (planted(9) && text) {": "if (planted(9) || text) {",
+        "act: 9→10: if (planted(9) && text) {": "if (planted(10) && text) {",
+        "act: 9→8: if (planted(9) && text) {": "if (planted(8) && text) {",
+        'act: fall-through: return refuse_parameter("a < b && c");': ";",
         'act: accept: return refuse_parameter("a < b && c");': "return ACL_SUCCESS;",
         "act: negate: if (!DEFECT(other_fault)) {": "if (!(!DEFECT(other_fault))) {",
         "act: delete: buf->size++;": ";",
