@@ -20,6 +20,7 @@ from acl_cts.conformance.matrix import (
     related_drafts,
     state_drafts,
 )
+from acl_cts.conformance.recycled import recycled_drafts
 from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
@@ -67,6 +68,7 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from sweep_drafts(spec)
     yield from cycle_drafts(spec)
     yield from again_drafts(spec)
+    yield from recycled_drafts(spec)
     yield from fault_drafts(spec)
     yield from robustness_drafts(spec)
 

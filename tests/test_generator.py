@@ -53,6 +53,7 @@ def test_every_group_has_cases() -> None:
         "sweep",
         "cycle",
         "again",
+        "recycled",
         "fault",
         "robustness",
     ):
