@@ -44,7 +44,7 @@ def recycled_drafts(spec: Spec) -> Iterator[Draft]:
             if plan(spec, ended).undefined:
                 continue
             for maker in spec.functions.values():
-                if kind in maker.creates.values():
+                if kind in maker.creates.values() and not maker.auxiliary:
                     before, make = _made(spec, maker)
                     new = [each(s, SUCCESSORS) for s in (make, *probe(spec, kind, NEW), _end(ender, NEW))]
                     yield Draft(maker.family, "recycled", maker.name, f"{kind}-{name}", (*before, *ended, *new))
@@ -55,7 +55,7 @@ def _end(ender: Function, name: str) -> Statement:
 
 
 def _made(spec: Spec, maker: Function) -> tuple[tuple[Statement, ...], Call]:
-    """What is needed beforehand, and the call that makes one."""
+    """What each of them needs beforehand, and the call that makes one."""
     kinds = kinds_of(maker)
     if not kinds:
         args = tuple((p.name, maker.typical[p.name]) for p in maker.signature.params if p.name in maker.typical)
@@ -63,4 +63,4 @@ def _made(spec: Spec, maker: Function) -> tuple[tuple[Statement, ...], Call]:
     source = prefixed(first_state(spec, kinds[0]), "s")
     *before, call = call_on(spec, maker, handle_params(maker, kinds[0])[0].name, "s" + SUBJECT)
     assert isinstance(call, Call)
-    return (*source, *before), replace(call, target=Target(NEW))
+    return tuple(each(s, SUCCESSORS) for s in (*source, *before)), replace(call, target=Target(NEW))
