@@ -10,7 +10,7 @@ from acl_cts.conformance.case import Case
 from acl_cts.conformance.draft import Draft
 from acl_cts.conformance.growth import growth_drafts
 from acl_cts.conformance.limits import limit_drafts, sweep_drafts
-from acl_cts.conformance.longer import again_drafts, cycle_drafts, fault_drafts, robustness_drafts
+from acl_cts.conformance.longer import again_drafts, crowded_fault_drafts, cycle_drafts, fault_drafts, robustness_drafts
 from acl_cts.conformance.matrix import (
     crowd_drafts,
     isolation_drafts,
@@ -70,6 +70,7 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from again_drafts(spec)
     yield from recycled_drafts(spec)
     yield from fault_drafts(spec)
+    yield from crowded_fault_drafts(spec)
     yield from robustness_drafts(spec)
 
 

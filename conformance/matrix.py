@@ -200,9 +200,9 @@ def _maker(spec: Spec, kind: str) -> str:
 LOOP = "i"
 
 
-def each(statement: Statement, count: int = CROWD) -> Statement:
-    """`statement` for every handle of a crowd: each name becomes an array."""
-    return Repeat(count, LOOP, (_indexed(statement),))
+def each(body: Statement | tuple[Statement, ...], count: int = CROWD) -> Statement:
+    """`body` for every handle of a crowd: each name becomes an array."""
+    return Repeat(count, LOOP, _indexed(body if isinstance(body, tuple) else (body,)))
 
 
 def _indexed(node: Any) -> Any:
