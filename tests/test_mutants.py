@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -184,6 +185,14 @@ def test_a_review_given_twice_or_malformed_is_refused(tmp_path: Path) -> None:
     path.write_text("nothing: []\n")
     with pytest.raises(EquivalentsError, match="equivalent"):
         load_equivalents([mutant], path)
+
+
+def test_a_review_that_fits_several_mutants_is_refused(tmp_path: Path) -> None:
+    mutant = one("128→129", "chain.h", "enum { CHAIN_LIMIT")
+    path = tmp_path / "equivalent.yaml"
+    path.write_text(entry(mutant))
+    with pytest.raises(EquivalentsError, match="fits 2 mutants"):
+        load_equivalents([mutant, replace(mutant, line=mutant.line + 1)], path)
 
 
 def test_the_reviews_of_the_core_fit_its_source() -> None:
