@@ -62,8 +62,8 @@ def load_equivalents(mutants: Iterable[Mutant], path: Path = REVIEWED) -> Mappin
             )
         if known[key] > 1:
             raise EquivalentsError(
-                f"{path.name}: {key[0]}, {key[1]}: '{key[3]}' fits {known[key]} mutants, which one text cannot tell apart; "
-                "remove it"
+                f"{path.name}: {key[0]}, {key[1]}: '{key[3]}' fits {known[key]} mutants; "
+                "one text cannot tell them apart: remove it"
             )
     return {entry.key: entry for entry in found}
 
