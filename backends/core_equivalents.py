@@ -43,15 +43,15 @@ def key_of(mutant: Mutant) -> Key:
 
 
 def load_equivalents(mutants: Iterable[Mutant], path: Path = REVIEWED) -> Mapping[Key, Equivalent]:
-    """The reviewed mutants. Raises EquivalentsError for an entry that is malformed, given twice, or none of `mutants`
-    any more."""
+    """The reviewed mutants. Raises EquivalentsError for an entry that is malformed, given twice, or fits
+    none of `mutants` any more, or several."""
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))["equivalent"]
     except OSError as error:
         raise EquivalentsError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError) as error:
         raise EquivalentsError(f"{path.name}: is not a list called 'equivalent': {error}") from error
-    known = {key_of(mutant) for mutant in mutants}
+    known = Counter(key_of(mutant) for mutant in mutants)
     found = [_entry(path, number, entry) for number, entry in enumerate(entries or (), 1)]
     for key, times in Counter(entry.key for entry in found).items():
         if times > 1:
@@ -59,6 +59,11 @@ def load_equivalents(mutants: Iterable[Mutant], path: Path = REVIEWED) -> Mappin
         if key not in known:
             raise EquivalentsError(
                 f"{path.name}: {key[0]}, {key[1]}: no mutant turns '{key[2]}' into '{key[3]}' any more; review it anew"
+            )
+        if known[key] > 1:
+            raise EquivalentsError(
+                f"{path.name}: {key[0]}, {key[1]}: '{key[3]}' fits {known[key]} mutants; "
+                "one text cannot tell them apart: remove it"
             )
     return {entry.key: entry for entry in found}
 

@@ -248,12 +248,16 @@ def _field(source: str, found: tuple[Token, ...], place: int) -> Iterator[_Chang
         yield _Change(f"{token.text}→{other}", token.start, token.end, other)
 
 
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
 def _negate(source: str, found: tuple[Token, ...], place: int) -> Iterator[_Change]:
     """A condition is turned round, unless the change of its only comparison does that already."""
     if found[place].text in ("if", "while") and found[place + 1].text == "(":
         end = closing(found, place + 1)
         opened, closed = found[place + 1].start, found[end].end
-        if sum(each.text in _SWAPS for each in found[place:end]) != 1:
+        swapped = [each.text for each in found[place:end] if each.text in _SWAPS]
+        if len(swapped) != 1 or swapped[0] not in _COMPARISONS:
             yield _Change("negate", opened, closed, f"(!{source[opened:closed]})")
 
 
@@ -277,6 +281,16 @@ def _acts(statement: tuple[Token, ...]) -> bool:
     return not two_words and any(each.text in ("=", "(", "++", "--", "+=", "-=", "|=", "&=") for each in statement)
 
 
+def _fall_through(source: str, found: tuple[Token, ...], place: int) -> Iterator[_Change]:
+    """A return is left out, except the one that a function ends with."""
+    if found[place].text != "return":
+        return
+    end = next(k for k in range(place, len(found)) if found[k].text == ";")
+    after = next((each for each in found[end:] if each.text not in (";", "}")), None)
+    if after is not None and _function(found, after.start) == _function(found, found[place].start) != "":
+        yield _Change("fall-through", found[place].start, found[end].start, "")
+
+
 def _accept(source: str, found: tuple[Token, ...], place: int) -> Iterator[_Change]:
     """A refusal becomes a success."""
     token = found[place]
@@ -285,4 +299,4 @@ def _accept(source: str, found: tuple[Token, ...], place: int) -> Iterator[_Chan
         yield _Change("accept", found[place + 1].start, found[end].end, "ACL_SUCCESS")
 
 
-_OPERATORS: tuple[Operator, ...] = (_swap, _constant, _word, _field, _negate, _delete, _accept)
+_OPERATORS: tuple[Operator, ...] = (_swap, _constant, _word, _field, _negate, _delete, _fall_through, _accept)

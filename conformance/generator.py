@@ -10,7 +10,7 @@ from acl_cts.conformance.case import Case
 from acl_cts.conformance.draft import Draft
 from acl_cts.conformance.growth import growth_drafts
 from acl_cts.conformance.limits import limit_drafts, sweep_drafts
-from acl_cts.conformance.longer import cycle_drafts, fault_drafts, robustness_drafts
+from acl_cts.conformance.longer import again_drafts, crowded_fault_drafts, cycle_drafts, fault_drafts, robustness_drafts
 from acl_cts.conformance.matrix import (
     crowd_drafts,
     isolation_drafts,
@@ -20,6 +20,7 @@ from acl_cts.conformance.matrix import (
     related_drafts,
     state_drafts,
 )
+from acl_cts.conformance.recycled import recycled_drafts
 from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.conformance.threads import thread_drafts
 from acl_cts.specs.model import Spec
@@ -67,7 +68,10 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from large_crowd_drafts(spec)
     yield from sweep_drafts(spec)
     yield from cycle_drafts(spec)
+    yield from again_drafts(spec)
+    yield from recycled_drafts(spec)
     yield from fault_drafts(spec)
+    yield from crowded_fault_drafts(spec)
     yield from robustness_drafts(spec)
     yield from thread_drafts(spec)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from acl_cts.conformance.case import Case
-from acl_cts.conformance.draft import Draft, state
+from acl_cts.conformance.draft import SUBJECT, Draft, probe, state, touches
 from acl_cts.conformance.share import weight
 from acl_cts.specs.model import Clause, Function, Spec
 from acl_cts.specs.plan import plan
-from acl_cts.specs.program import Call, Live, Repeat, Statement, Steady, children
+from acl_cts.specs.program import Call, Int, Live, Repeat, Statement, Steady, Target, children
 from acl_cts.specs.trace import Capability
 
 GROUP = "growth"
@@ -31,6 +31,9 @@ FEWEST = 2**7
 CALLS = 2**13
 """Calls that a case makes at least, if that is not more turns than `AT_LEAST`."""
 
+LARGE = 2**22
+"""Bytes of an area that an allocator treats otherwise than small ones: its memory comes from elsewhere."""
+
 NEEDS = frozenset({Capability.MEMORY})
 
 _SELF_CONTAINED = frozenset({"simple", "limit", "null", "state"})
@@ -43,6 +46,7 @@ def growth_drafts(spec: Spec, cases: Iterable[Case]) -> Iterator[Draft]:
     usable = [case for case in cases if not (case.leaves or case.solo or case.planned)]
     yield from _states(spec)
     for function in spec.functions.values():
+        yield from _large(spec, function)
         yield from _refused(function, [c for c in usable if c.group in _SELF_CONTAINED and not c.needs])
         yield from _failed(function, [c for c in usable if c.group == "fault"])
 
@@ -58,6 +62,19 @@ def _states(spec: Spec) -> Iterator[Draft]:
                 label = f"{kind}-{name}"
                 draft = _draft(described.family, makers[0], label, cycle, _turns(cycle) if place else MANY)
                 yield replace(draft, solo=not place)
+
+
+def _large(spec: Spec, function: Function) -> Iterator[Draft]:
+    """A large area, touched at both ends: memory that nobody touched costs nothing, so that its loss would not show."""
+    kind = next(iter(function.creates.values()), "")
+    if not kind or not spec.kinds[kind].holds or function.takes is None or not function.takes.size:
+        return
+    args = {**function.typical, function.takes.size: Int(LARGE)}
+    call = Call(function.name, tuple(args.items()), Target(SUBJECT))
+    once = (call, *probe(spec, kind), *touches(SUBJECT, LARGE))
+    cycle = (*once, *plan(spec, once).cleanup)
+    draft = _draft(function.family, function.name, f"{kind}/{LARGE}-bytes", cycle, AT_LEAST)
+    yield replace(draft, needs=NEEDS | {Capability.DATA_ACCESS})
 
 
 def _refused(function: Function, cases: list[Case]) -> Iterator[Draft]:

@@ -18,7 +18,7 @@ from acl_cts.conformance.draft import (
     sample_states,
     state,
 )
-from acl_cts.conformance.matrix import users
+from acl_cts.conformance.matrix import each, users
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.plan import plan
 from acl_cts.specs.program import Call, FailAllocation, Live, Null, Object, Ref, Repeat, Statement, Target
@@ -30,8 +30,18 @@ CYCLES = 1200
 MANY_CYCLES = 66_000
 """Times that the first state of a kind is built and given back: more than 16 bits count."""
 
+AGAIN = 3
+"""Times that the same handles are brought together: the second call may tie them wrongly, the third walks along it."""
+
 FAULTS = 6
 """Inner allocations of one call that are made to fail, one after the other."""
+
+
+FAULT_CROWD = 70
+"""Times that each inner allocation fails while the handles made before live on: more than the places of a table."""
+
+CROWDED_FAULTS = 3
+"""Inner allocations that are made to fail there: the claim of a place, the table that grows, the thing itself."""
 
 
 def cycle_drafts(spec: Spec) -> Iterator[Draft]:
@@ -86,6 +96,26 @@ def _repeated(spec: Spec, kind: str, name: str) -> Iterator[Draft]:
             yield Draft(function.family, "cycle", function.name, f"repeated/{kind}-{name}", body, probe(spec, kind))
 
 
+def again_drafts(spec: Spec) -> Iterator[Draft]:
+    """The same handles brought together again and again, whatever is answered, then the one in question is ended."""
+    for kind, described in spec.kinds.items():
+        enders = [f for f in spec.functions.values() if ends(f, kind)]
+        for function, param in users(spec, kind):
+            if sum(map(len, (handle_params(function, k) for k in kinds_of(function)))) < 2:
+                continue
+            for name in described.states:
+                *before, call = (*state(spec, kind, name), *call_on(spec, function, param))
+                end = tuple(Call(f.name, ((f.signature.params[0].name, Ref(SUBJECT)),)) for f in enders[:1])
+                yield Draft(
+                    function.family,
+                    "again",
+                    function.name,
+                    f"{kind}-{name}/{param}",
+                    (*before, *(call,) * AGAIN, *probe(spec, kind)),
+                    end,
+                )
+
+
 def fault_drafts(spec: Spec) -> Iterator[Draft]:
     """Each inner allocation of each call that makes something fails once: a clean error, no leak, nothing changed."""
     for function in spec.functions.values():
@@ -97,13 +127,41 @@ def fault_drafts(spec: Spec) -> Iterator[Draft]:
             yield from _faults(spec, function, kinds[0], name)
 
 
+def crowded_fault_drafts(spec: Spec) -> Iterator[Draft]:
+    """The same beside ever more live handles: a table that is full must grow, and that is what fails then. In a process
+    of its own, as tables that grew may stay as large as they are."""
+    for function in spec.functions.values():
+        if function.takes is None or function.takes.objects == 0 or function.auxiliary:
+            continue
+        kinds = kinds_of(function)
+        setup = state(spec, kinds[0], sample_states(spec, kinds[0])[0]) if kinds else ()
+        before, call = _creating(spec, function, setup)
+        tries: list[Statement] = [*setup, *before]
+        for nth in range(1, CROWDED_FAULTS + 1):
+            tries += [FailAllocation(nth), rename((call,), {RESULT: f"{RESULT}{nth}"})[0], FailAllocation(0)]
+        yield Draft(
+            function.family,
+            "fault",
+            function.name,
+            f"crowd-of-{FAULT_CROWD}/every-allocation",
+            (each((*tries, call), FAULT_CROWD),),
+            needs=frozenset((Capability.FAULT_INJECTION,)),
+            solo=True,
+        )
+
+
+def _creating(spec: Spec, function: Function, setup: tuple[Statement, ...]) -> tuple[tuple[Statement, ...], Statement]:
+    """A call that makes something, and what it needs beforehand besides `setup`."""
+    if setup:
+        *before, call = call_on(spec, function, handle_params(function, kinds_of(function)[0])[0].name)
+        return tuple(before), call
+    return (), Call(function.name, tuple((p, function.typical[p]) for p in function.typical), Target(RESULT))
+
+
 def _faults(spec: Spec, function: Function, kind: str, name: str) -> Iterator[Draft]:
-    if kind:
-        param = handle_params(function, kind)[0].name
-        *before, call = (*state(spec, kind, name), *call_on(spec, function, param))
-    else:
-        args = tuple((p, function.typical[p]) for p in function.typical)
-        before, call = [], Call(function.name, args, Target("r"))
+    setup = state(spec, kind, name) if kind else ()
+    needed, call = _creating(spec, function, setup)
+    before = (*setup, *needed)
     label = f"{kind}-{name}/every-allocation" if kind else "every-allocation"
     tries: list[Statement] = []
     for nth in range(1, FAULTS + 1):

@@ -164,8 +164,8 @@ def crowd_drafts(spec: Spec) -> Iterator[Draft]:
             if any(isinstance(s, Repeat) for s in setup):
                 continue
             halves = (prefixed(setup, "f"), _varied(prefixed(setup, "g")))
-            body = [_each(half[place]) for place in range(len(setup)) for half in halves]
-            body += [_each(s) for half in "fg" for s in probe(spec, kind, half + SUBJECT)]
+            body = [each(half[place]) for place in range(len(setup)) for half in halves]
+            body += [each(s) for half in "fg" for s in probe(spec, kind, half + SUBJECT)]
             yield Draft(described.family, "crowd", _maker(spec, kind), f"{kind}-{name}", tuple(body))
             for function, param in users(spec, kind):
                 if not any(p.out or p.kind is Kind.ROOM for p in function.signature.params):
@@ -178,7 +178,7 @@ def large_crowd_drafts(spec: Spec) -> Iterator[Draft]:
         for name in described.pairs:
             setup = state(spec, kind, name)
             if not any(isinstance(s, Repeat) for s in setup):
-                body = tuple(_each(s, LARGE_CROWD) for s in (*setup, *probe(spec, kind)))
+                body = tuple(each(s, LARGE_CROWD) for s in (*setup, *probe(spec, kind)))
                 yield Draft(described.family, "crowd", _maker(spec, kind), f"{kind}-{name}/{LARGE_CROWD}", body)
 
 
@@ -189,7 +189,7 @@ def _numbered(spec: Spec, function: Function, param: str, kind: str, name: str) 
             changes = {**arguments(function, {p.name: 2 * CROWD}), p.name: Int(1, LOOP)}
             *before, call = call_on(spec, function, param, changes=changes)
             setup = (*state(spec, kind, name), *before, call)
-            body = tuple(_each(s, 2 * CROWD) for s in (*setup, *probe(spec, kind)))
+            body = tuple(each(s, 2 * CROWD) for s in (*setup, *probe(spec, kind)))
             yield Draft(function.family, "crowd", function.name, f"{kind}-{name}/{p.name}", body)
 
 
@@ -200,9 +200,9 @@ def _maker(spec: Spec, kind: str) -> str:
 LOOP = "i"
 
 
-def _each(statement: Statement, count: int = CROWD) -> Statement:
-    """`statement` for every handle of a crowd: each name becomes an array."""
-    return Repeat(count, LOOP, (_indexed(statement),))
+def each(body: Statement | tuple[Statement, ...], count: int = CROWD) -> Statement:
+    """`body` for every handle of a crowd: each name becomes an array."""
+    return Repeat(count, LOOP, _indexed(body if isinstance(body, tuple) else (body,)))
 
 
 def _indexed(node: Any) -> Any:

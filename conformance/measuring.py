@@ -226,7 +226,8 @@ class Measuring:
         return _fate(mutant, Fate.KILLED if shown else Fate.SURVIVED, shown)
 
     def _kill(self, mutant: Mutant, library: Path, flavour: str = "plain") -> Shown | None:
-        """How the mutant dies first. Under the address sanitizer, which sees lost memory, some cases must do."""
+        """How the mutant is noticed first; a note, which the core itself never gets, is one way. Under the address
+        sanitizer, which sees lost memory, some cases must do."""
         exported = implemented(mutant.file)
         order = self._order(lambda case: not exported & case.functions)
         if flavour == "asan":
@@ -236,8 +237,10 @@ class Measuring:
             with _open(library, flavour, MUTANT_TIMEOUT if flavour == "plain" else DEFECT_TIMEOUT) as session:
                 for trial in tried(self.memo, session, order):
                     answered += trial.calls
-                    if trial.accuses:
-                        return _shown(trial, "", answered, time.monotonic() - started)
+                    notes = trial.result.notes
+                    if trial.accuses or notes:
+                        clause = "" if trial.accuses else notes[0].clause
+                        return _shown(trial, clause, answered, time.monotonic() - started)
         except BackendError as error:
             return _unusable(error)
         return None

@@ -52,6 +52,8 @@ def test_every_group_has_cases() -> None:
         "crowd",
         "sweep",
         "cycle",
+        "again",
+        "recycled",
         "fault",
         "robustness",
     ):

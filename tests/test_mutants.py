@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,7 +33,7 @@ static int planted(int a)
 static int act(struct mbuf *buf, const char *text)
 {
     buf->size = buf->length + 1;
-    if (planted(9)) {
+    if (planted(9) && text) {
         return refuse_parameter("a < b && c");
     }
     if (!DEFECT(other_fault)) {
@@ -67,9 +68,11 @@ def test_each_operator_changes_what_it_should_and_nothing_else() -> None:
         "act: +→-: buf->size = buf->length + 1;": "buf->size = buf->length - 1;",
         "act: 1→2: buf->size = buf->length + 1;": "buf->size = buf->length + 2;",
         "act: 1→0: buf->size = buf->length + 1;": "buf->size = buf->length + 0;",
-        "act: negate: if (planted(9)) {": "if (!(planted(9))) {",
-        "act: 9→10: if (planted(9)) {": "if (planted(10)) {",
-        "act: 9→8: if (planted(9)) {": "if (planted(8)) {",
+        "act: negate: if (planted(9) && text) {": "if (!(planted(9) && text)) {",
+        "act: &&→||: if (planted(9) && text) {": "if (planted(9) || text) {",
+        "act: 9→10: if (planted(9) && text) {": "if (planted(10) && text) {",
+        "act: 9→8: if (planted(9) && text) {": "if (planted(8) && text) {",
+        'act: fall-through: return refuse_parameter("a < b && c");': ";",
         'act: accept: return refuse_parameter("a < b && c");': "return ACL_SUCCESS;",
         "act: negate: if (!DEFECT(other_fault)) {": "if (!(!DEFECT(other_fault))) {",
         "act: delete: buf->size++;": ";",
@@ -182,6 +185,14 @@ def test_a_review_given_twice_or_malformed_is_refused(tmp_path: Path) -> None:
     path.write_text("nothing: []\n")
     with pytest.raises(EquivalentsError, match="equivalent"):
         load_equivalents([mutant], path)
+
+
+def test_a_review_that_fits_several_mutants_is_refused(tmp_path: Path) -> None:
+    mutant = one("128→129", "chain.h", "enum { CHAIN_LIMIT")
+    path = tmp_path / "equivalent.yaml"
+    path.write_text(entry(mutant))
+    with pytest.raises(EquivalentsError, match="fits 2 mutants"):
+        load_equivalents([mutant, replace(mutant, line=mutant.line + 1)], path)
 
 
 def test_the_reviews_of_the_core_fit_its_source() -> None:

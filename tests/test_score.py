@@ -111,6 +111,16 @@ def test_whoever_does_not_conform_among_the_variants_raises_an_alarm() -> None:
     assert "built with CORE_DEFECT=CORE_DEFECT_set_user_sum_wraps" in score_text(score)
 
 
+def test_a_mutant_that_only_a_note_tells_is_killed() -> None:
+    stale = [case for case in cached_cases(SPEC) if case.id.startswith("mbuf/scenario/A6/recycled-private-same-size~")]
+    mutant = mutant_of("delete", "private_area_clear(buf);")
+    score = measure(SPEC, stale, only(mutants=(mutant,)), {}, 1, "test")
+    (noticed,) = score.mutants
+    assert noticed.fate is Fate.KILLED
+    assert noticed.shown is not None
+    assert (noticed.shown.verdict, noticed.shown.clause) == ("note", "mbuf.get-user.stale")
+
+
 def test_a_mutant_is_killed_survives_or_is_the_same_code() -> None:
     killed = mutant_of("<=→>", "return offset <= PRIVATE_AREA_SIZE")
     survivor = next(m for m in mutants() if m.file == "chain.h")
