@@ -10,8 +10,10 @@ from typing import Self
 from acl_cts.backends.backend import BackendError, HarnessError, Identity, Options
 from acl_cts.backends.native import layout
 from acl_cts.backends.native.build import build_executor
+from acl_cts.backends.native.channel import Reached
 from acl_cts.backends.native.decode import Decoder, encode_end
 from acl_cts.backends.native.elf import build_id, file_digest
+from acl_cts.backends.native.symbols import Symbols
 from acl_cts.backends.native.layout import Access
 from acl_cts.backends.native.prebuilt import fitting
 from acl_cts.backends.native.render import interface_digest, render_executor
@@ -39,6 +41,16 @@ class Place:
     library: Path
     pinned: bool = False
     count_leaks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """The answer to a program as it came, and what the program has reached. `frames`: of one that ended the process,
+    the innermost functions of the library that were being executed."""
+
+    reply: bytes
+    reached: Reached
+    frames: tuple[str, ...] = ()
 
 
 class NativeSession:
@@ -69,6 +81,8 @@ class NativeSession:
         self._startups = 0
         self._closed = False
         self._access = ""
+        self._seen = b""
+        self._symbols: Symbols | None = None
         self._worker: Worker | None = None
         try:
             self._greeting = self._start().greeting
@@ -214,6 +228,31 @@ class NativeSession:
             answers += replies if death is None else self._bury(worker, replies, death)
         return answers
 
+    def run_guided(self, wires: Sequence[bytes]) -> list[Guided]:
+        """As `run_batch`, with what each program has reached in a library that tells of its blocks."""
+        answers: list[Guided] = []
+        while len(answers) < len(wires):
+            worker = self._live()
+            replies, death = worker.run(_portion(wires, len(answers)))
+            reached = worker.reached(len(replies), death)
+            if death is None:
+                answers += [Guided(reply, each) for reply, each in zip(replies, reached, strict=True)]
+                continue
+            frames = self._names(death)
+            replies = self._bury(worker, replies, death)
+            reached = reached or [Reached()]
+            answers += [Guided(reply, each) for reply, each in zip(replies[:-1], reached[:-1], strict=True)]
+            answers.append(Guided(replies[-1], reached[-1], frames))
+        return answers
+
+    def _names(self, death: Death) -> tuple[str, ...]:
+        """The innermost functions of the library in which the worker died."""
+        if not death.status.frames:
+            return ()
+        if self._symbols is None:
+            self._symbols = Symbols.of(self._place.library)
+        return tuple(self._symbols.name(frame) for frame in death.status.frames)
+
     def decode(self, reply: bytes) -> Trace:
         """The trace of a raw reply."""
         return self._decode(reply, self._worker, "")
@@ -253,6 +292,8 @@ class NativeSession:
     def _start(self) -> Worker:
         worker = Worker(self._setup, self._interface)
         try:
+            if self._seen:
+                worker.channel.recall(self._seen)
             worker.start()
         except BaseException:
             worker.close()
@@ -283,6 +324,8 @@ class NativeSession:
     def _dispose(self, worker: Worker) -> None:
         self._note_access(worker)
         self._worker = None
+        if self._setup.flavour == "cover" or self._seen:
+            self._seen = worker.channel.seen
         worker.kill()
         worker.close()
 
@@ -319,7 +362,7 @@ def capabilities(greeting: Greeting) -> frozenset[Capability]:
     found |= {Capability.DATA_ACCESS, Capability.EXIT}
     if greeting.streams:
         found.add(Capability.STREAMS)
-    if greeting.flavour in ("asan", "tsan"):
+    if greeting.flavour in ("asan", "cover", "tsan"):
         found.add(Capability.INSTRUMENTED)
     return frozenset(found)
 
