@@ -13,11 +13,11 @@ from acl_cts.backends.native.build import build_executor
 from acl_cts.backends.native.channel import Reached
 from acl_cts.backends.native.decode import Decoder, encode_end
 from acl_cts.backends.native.elf import build_id, file_digest
-from acl_cts.backends.native.symbols import Symbols
 from acl_cts.backends.native.layout import Access
 from acl_cts.backends.native.prebuilt import fitting
 from acl_cts.backends.native.render import interface_digest, render_executor
 from acl_cts.backends.native.slots import Malformed, TooLarge
+from acl_cts.backends.native.symbols import Symbols
 from acl_cts.backends.native.wire import Lowered, lower
 from acl_cts.backends.native.worker import Death, Greeting, Setup, StartFailed, Worker
 from acl_cts.specs.interface import Interface
@@ -233,6 +233,7 @@ class NativeSession:
         answers: list[Guided] = []
         while len(answers) < len(wires):
             worker = self._live()
+            worker.capture.mark()
             replies, death = worker.run(_portion(wires, len(answers)))
             reached = worker.reached(len(replies), death)
             if death is None:

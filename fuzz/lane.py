@@ -1,0 +1,101 @@
+"""Lanes: one backend in a campaign, with its worker's history and the triage of what fails on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from acl_cts.backends.backend import Options
+from acl_cts.backends.registry import open_backend
+from acl_cts.conformance.attempt import Attempt
+from acl_cts.conformance.setting import setting_of
+from acl_cts.fuzz.bucket import Bucket
+from acl_cts.fuzz.findings import Finding
+from acl_cts.fuzz.mutation import Mutator
+from acl_cts.fuzz.target import Answer, Target, sanitized
+from acl_cts.fuzz.triage import Triage
+from acl_cts.specs.model import Spec
+from acl_cts.specs.program import Program
+from acl_cts.specs.trace import End, LiveRecord
+
+LIFE = 2000
+"""Programs that one worker executes: the history through which a failure is looked for when it needs one."""
+
+DEADLY = frozenset({End.CRASH, End.EXIT, End.TIMEOUT})
+"""Endings after which the worker is gone."""
+
+
+def flavoured(name: str, options: Options) -> Options:
+    """The options with which a campaign opens the backend `name`: so that its library tells as much as it can."""
+    base, _, variant = name.partition(":")
+    if base == "simulator":
+        return replace(options, library="")
+    built = base == "core" and not options.library
+    if not variant and (built or (base in ("core", "acl") and sanitized(options.library))):
+        return replace(options, flavour="cover")
+    return options
+
+
+@dataclass(slots=True)
+class Lane:
+    """A target, and what its worker has executed since it was started. `room`: live objects that earlier programs may
+    have left, where that is counted."""
+
+    target: Target
+    triage: Triage
+    room: int
+    _history: list[Program] = field(default_factory=list)
+    _left: int = 0
+
+    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, tuple[Program, ...]]]:
+        """Each program's answer, with what the same worker had executed before it."""
+        if len(self._history) + len(programs) > LIFE or self._left > self.room:
+            self.renew()
+        answers = self.target.run(programs)
+        found = []
+        for program, answer in zip(programs, answers, strict=True):
+            failing = answer.trace.ending.kind in DEADLY
+            found.append((answer, tuple(self._history)))
+            self._history.append(program)
+            if failing:
+                self._history, self._left = [], 0
+            else:
+                self._count(answer)
+        return found
+
+    def renew(self) -> None:
+        """A new worker for what comes next."""
+        self.target.session.restart()
+        self._history, self._left = [], 0
+
+    def look(self, program: Program, answer: Answer, attempt: Attempt, history: Sequence[Program]) -> Finding | None:
+        """The finding that a failing program leads to; afterwards the worker is a new one."""
+        found = self.triage.look(program, answer, attempt, history)
+        self.renew()
+        return found
+
+    def _count(self, answer: Answer) -> None:
+        last = answer.trace.records[-1] if answer.trace.records else None
+        if isinstance(last, LiveRecord):
+            self._left = last.objects
+
+
+def open_lane(
+    stack: ExitStack,
+    spec: Spec,
+    name: str,
+    options: Options,
+    buckets: set[Bucket],
+    stop: Callable[[], bool],
+) -> Lane:
+    """Open the backend `name` for a campaign. Raises BackendError or HarnessError, also when the coverage of its
+    library does not arrive."""
+    options = flavoured(name, options)
+    session = stack.enter_context(open_backend(name, options))
+    target = Target(name, session)
+    target.connect(spec)
+    mender = Mutator(spec, session.capabilities, 0, without=session.missing)
+    triage = Triage(spec, target, setting_of(name, session.identity, options), mender, buckets, stop)
+    session.restart()
+    return Lane(target, triage, spec.floor.live_objects // 2)
