@@ -18,6 +18,7 @@ from typing import Any
 from acl_cts.backends.native.build import cache_folder
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.generator import cases
+from acl_cts.conformance.regressions import regression_files
 from acl_cts.specs.model import Spec
 
 HERE = Path(__file__).parent
@@ -66,6 +67,8 @@ def _key(spec: Spec) -> str:
     for folder in SOURCES:
         for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.yaml")]):
             total.update(source.name.encode() + source.read_bytes())
+    for regression in regression_files():
+        total.update(regression.name.encode() + regression.read_bytes())
     return total.hexdigest()
 
 

@@ -19,6 +19,7 @@ from acl_cts.conformance.matrix import (
     related_drafts,
     state_drafts,
 )
+from acl_cts.conformance.regressions import regression_drafts
 from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan
@@ -62,6 +63,7 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from cycle_drafts(spec)
     yield from fault_drafts(spec)
     yield from robustness_drafts(spec)
+    yield from regression_drafts(spec)
 
 
 def _support(spec: Spec) -> Iterator[Draft]:

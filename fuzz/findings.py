@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,5 +139,5 @@ def _result(case: Case, finding: Finding) -> CaseResult:
     )
 
 
-def _history(finding: Finding) -> Sequence[Executed]:
+def _history(finding: Finding) -> tuple[Executed, ...]:
     return tuple(Executed(f"before {number}", program) for number, program in enumerate(finding.before, 1))

@@ -71,8 +71,11 @@ class Lane:
 
     def look(self, program: Program, answer: Answer, attempt: Attempt, history: Sequence[Program]) -> Finding | None:
         """The finding that a failing program leads to; afterwards the worker is a new one."""
+        seen = self.target.seen
         found = self.triage.look(program, answer, attempt, history)
-        self.renew()
+        # What looking into it has reached is no part of the corpus.
+        self.target.recall(seen)
+        self._history, self._left = [], 0
         return found
 
     def _count(self, answer: Answer) -> None:
@@ -97,5 +100,5 @@ def open_lane(
     target.connect(spec)
     mender = Mutator(spec, session.capabilities, 0, without=session.missing)
     triage = Triage(spec, target, setting_of(name, session.identity, options), mender, buckets, stop)
-    session.restart()
+    target.recall()
     return Lane(target, triage, spec.floor.live_objects // 2)

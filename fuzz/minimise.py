@@ -100,8 +100,8 @@ def _plainer(statement: Statement, before: Body) -> Iterator[Statement]:
         case Repeat(count=count, body=body):
             yield from (replace(statement, count=other) for other in _numbers(count) if other > 0)
             for place, inner in enumerate(body):
-                for other in _plainer(inner, (*before, *body[:place])):
-                    yield replace(statement, body=(*body[:place], other, *body[place + 1 :]))
+                for simpler in _plainer(inner, (*before, *body[:place])):
+                    yield replace(statement, body=(*body[:place], simpler, *body[place + 1 :]))
                 if len(body) > 1:
                     yield replace(statement, body=(*body[:place], *body[place + 1 :]))
         case UntilSame(at_most=most):

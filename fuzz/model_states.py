@@ -70,8 +70,10 @@ def _mark(value: Any) -> Any:
         return value
     if value is UNKNOWN:
         return "?"
-    if isinstance(value, tuple | bytes):
-        return len(value).bit_length(), any(member is not None for member in value)
+    if isinstance(value, bytes):
+        return len(value).bit_length(), True
+    if isinstance(value, tuple):
+        return len(value).bit_length(), value.count(None) < len(value)
     if isinstance(value, frozenset):
         return min(len(value), 2), 0 in value
     if isinstance(value, int):

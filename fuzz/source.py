@@ -17,10 +17,10 @@ from acl_cts.specs.program import Call, Exit, Hooks, Parallel, Program, steps, w
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.trace import Capability
 
-HEAVY = 2000
+HEAVY = 500
 """Statements executed and judged from which on a program is heavy; of those only one in `SELDOM` is taken."""
 
-SELDOM = 16
+SELDOM = 8
 
 LIGHT = 300
 """Statements up to which a conformance case is a seed."""

@@ -69,6 +69,18 @@ class Target:
             return answer
         return self.run((program,))[0]
 
+    @property
+    def seen(self) -> bytes:
+        """The edges that were reached so far, for `recall`."""
+        return self.session.seen if isinstance(self.session, NativeSession) else b""
+
+    def recall(self, seen: bytes = b"") -> None:
+        """Go on with a new worker, and let only these edges count as reached before."""
+        if isinstance(self.session, NativeSession):
+            self.session.recall(seen)
+        else:
+            self.session.restart()
+
     def connect(self, spec: Spec) -> None:
         """Make sure that the coverage of an instrumented library arrives here: one program must reach edges, others
         must reach more. Raises HarnessError when it does not, as a campaign would run blind."""

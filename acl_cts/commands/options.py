@@ -20,7 +20,7 @@ OWN = ("core", "simulator")
 
 GROUPS = (
     *("simple", "pair", "limit", "null", "sweep", "state", "related", "crowd", "cycle"),
-    *("isolation", "fault", "robustness", "scenario"),
+    *("isolation", "fault", "robustness", "scenario", "regression"),
 )
 """Groups of cases, for the help: it must not take the time of making the cases."""
 

@@ -246,6 +246,16 @@ class NativeSession:
             answers.append(Guided(replies[-1], reached[-1], frames))
         return answers
 
+    @property
+    def seen(self) -> bytes:
+        """The edges that were reached so far, for `recall`."""
+        return self._seen if self._worker is None else self._worker.channel.seen
+
+    def recall(self, seen: bytes = b"") -> None:
+        """Go on with a new worker, and let only these edges count as reached before; none without an argument."""
+        self.restart()
+        self._seen = seen
+
     def _names(self, death: Death) -> tuple[str, ...]:
         """The innermost functions of the library in which the worker died."""
         if not death.status.frames:
