@@ -17,10 +17,9 @@ from acl_cts.specs.program import Call, Exit, Hooks, Parallel, Program, steps, w
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.trace import Capability
 
-HEAVY = 500
-"""Statements executed and judged from which on a program is heavy; of those only one in `SELDOM` is taken."""
-
-SELDOM = 8
+HEAVY = 80
+"""Statements executed and judged from which on a program is heavy: of those with k times as much one in k is taken, so
+that no size has more of the time than another."""
 
 LIGHT = 300
 """Statements up to which a conformance case is a seed."""
@@ -119,7 +118,7 @@ class Source:
     def _wanted(self, made: Made, avoided: frozenset[str]) -> bool:
         if not made.program.body:
             return False
-        if work(made.program) > HEAVY and self._dice.randrange(SELDOM):
+        if work(made.program) * self._dice.random() > HEAVY:
             return False
         if avoided and any(isinstance(s, Call) and s.function in avoided for s in steps(made.program)):
             return False

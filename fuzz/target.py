@@ -56,7 +56,7 @@ class Target:
             else:
                 answers[place] = Answer(session.run(program))  # says what is missing, and executes nothing
         for place, guided in zip(places, session.run_guided(wires) if wires else (), strict=True):
-            answers[place] = Answer(session.decode(guided.reply), guided.reached, guided.frames)
+            answers[place] = Answer(guided.trace, guided.reached, guided.frames)
         return [answer for answer in answers if answer is not None]
 
     def run_alone(self, program: Program, before: Sequence[Program] = ()) -> Answer:

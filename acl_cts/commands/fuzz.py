@@ -63,7 +63,7 @@ Exit codes: 0 nothing new, 1 a new finding, 2 usage, 3 the suite itself failed,
 _PARTS = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?")
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """Seconds, or hours, minutes and seconds as in 1h30m."""
 
     name = "time"

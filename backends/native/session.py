@@ -45,10 +45,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Guided:
-    """The answer to a program as it came, and what the program has reached. `frames`: of one that ended the process,
-    the innermost functions of the library that were being executed."""
+    """The answer to a program, and what the program has reached. `frames`: of one that ended the process, the innermost
+    functions of the library that were being executed."""
 
-    reply: bytes
+    trace: Trace
     reached: Reached
     frames: tuple[str, ...] = ()
 
@@ -236,14 +236,15 @@ class NativeSession:
             worker.capture.mark()
             replies, death = worker.run(_portion(wires, len(answers)))
             reached = worker.reached(len(replies), death)
-            if death is None:
-                answers += [Guided(reply, each) for reply, each in zip(replies, reached, strict=True)]
-                continue
-            frames = self._names(death)
-            replies = self._bury(worker, replies, death)
-            reached = reached or [Reached()]
-            answers += [Guided(reply, each) for reply, each in zip(replies[:-1], reached[:-1], strict=True)]
-            answers.append(Guided(replies[-1], reached[-1], frames))
+            frames: tuple[str, ...] = ()
+            if death is not None:
+                frames = self._names(death)
+                replies, reached = self._bury(worker, replies, death), reached or [Reached()]
+            # Where the built-in callbacks lie differs from worker to worker, so each answer is read by its own.
+            traces = [self._decode(reply, worker, "") for reply in replies]
+            answers += [Guided(trace, each) for trace, each in zip(traces, reached, strict=True)]
+            if frames:
+                answers[-1] = replace(answers[-1], frames=frames)
         return answers
 
     @property
