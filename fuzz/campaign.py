@@ -102,15 +102,18 @@ class Campaign:
 
     def _begin(self, left: Sequence[Program], running: Running) -> Iterator[Event]:
         """What was at hand when an earlier campaign was killed, then the corpus, or seeds where there is none."""
-        yield from self._take("interrupted", left, running)
-        yield from self._take("corpus", self.corpus.unread(self.spec.interface), running)
+        terms, folder = self._source.terms, self.plan.corpus
+        mending = not terms.hold(folder)
+        yield from self._take("interrupted", left, running, mending)
+        yield from self._take("corpus", self.corpus.unread(self.spec.interface), running, mending)
+        terms.note(folder)
         if not self.plan.empty and not self.corpus.entries:
-            yield from self._take("seed", self._source.seeds(), running)
+            yield from self._take("seed", self._source.seeds(), running, mending=True)
         yield self._event("loaded", {"damaged": self.corpus.damaged[:20]}, self._now())
 
-    def _take(self, way: str, programs: Iterable[Program], running: Running) -> Iterator[Event]:
-        """Execute programs from elsewhere."""
-        made = self._source.given(programs, way)
+    def _take(self, way: str, programs: Iterable[Program], running: Running, mending: bool = False) -> Iterator[Event]:
+        """Execute programs from elsewhere; see `Source.given`."""
+        made = self._source.given(programs, way, mending)
         while batch := list(islice(made, BATCH)):
             if self._ends():
                 return
@@ -237,7 +240,7 @@ class Campaign:
         self.figures = replace(
             self.figures,
             seconds=time.monotonic() - self._started,
-            edges=len(self._edges),
+            edges=len({edge >> 8 for edge in self._edges}),  # without how often each was passed
             states=len(self._states),
             corpus=len(self.corpus.entries),
             fingerprint=self._total.hexdigest()[:16],

@@ -86,16 +86,22 @@ def store(folder: Path, finding: Finding, spec: Spec) -> Path | None:
 
 def known(folder: Path) -> list[Known]:
     """The findings below `folder`, by name. Raises ReportError for one that cannot be read."""
-    found = []
-    for file in sorted(folder.glob(f"*/{FINDING}")):
-        data = read_json(file)
-        try:
-            found.append(Known(file.parent, Bucket.from_json(data), data["summary"]))
-        except (KeyError, TypeError) as error:
-            raise ReportError(
-                f"{file}: is not a finding ({error!r}); remove its folder to have it found anew"
-            ) from error
-    return found
+    return [_known(file) for file in sorted(folder.glob(f"*/{FINDING}"))]
+
+
+def bucket_in(folder: Path) -> Bucket | None:
+    """The bucket of the finding in `folder`, None when none is there. Raises ReportError for one that cannot be
+    read."""
+    file = folder / FINDING
+    return _known(file).bucket if file.exists() else None
+
+
+def _known(file: Path) -> Known:
+    data = read_json(file)
+    try:
+        return Known(file.parent, Bucket.from_json(data), data["summary"])
+    except (KeyError, TypeError) as error:
+        raise ReportError(f"{file}: is not a finding ({error!r}); remove its folder to have it found anew") from error
 
 
 def _json(finding: Finding) -> dict[str, Any]:

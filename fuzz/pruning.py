@@ -8,7 +8,6 @@ from pathlib import Path
 from acl_cts.fuzz.corpus import FOLDER, name_of
 from acl_cts.fuzz.lane import DEADLY, Lane
 from acl_cts.fuzz.model_states import Feature, ModelStates
-from acl_cts.fuzz.mutation import Mutator
 from acl_cts.reports.files import make_folder, write_text
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
@@ -21,10 +20,8 @@ BATCH = 48
 
 def pruned(spec: Spec, lane: Lane, programs: Iterable[Program]) -> list[Program]:
     """The programs that are worth keeping, the smallest first. What ends its worker is not."""
-    session = lane.target.session
-    mender = Mutator(spec, session.capabilities, 0, without=session.missing)
-    mended = {encode_program(made): made for program in programs if (made := mender.mend(program)).body}
-    ordered = [mended[data] for data in sorted(mended, key=lambda data: (len(data), data))]
+    each = {encode_program(program): program for program in programs}
+    ordered = [each[data] for data in sorted(each, key=lambda data: (len(data), data))]
     watching, states, edges = ModelStates(), set[Feature](), set[int]()
     kept: list[Program] = []
     for start in range(0, len(ordered), BATCH):

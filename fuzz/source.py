@@ -12,6 +12,7 @@ from acl_cts.conformance.share import work
 from acl_cts.fuzz.corpus import Corpus, Entry
 from acl_cts.fuzz.mutation import Mutator, Origin
 from acl_cts.fuzz.schedule import Schedule
+from acl_cts.fuzz.terms import Terms
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Exit, Hooks, Parallel, Program, steps, walk
 from acl_cts.specs.program_bytes import encode_program
@@ -75,11 +76,16 @@ class Source:
                 found.append(made)
         return found
 
-    def given(self, programs: Iterable[Program], way: str) -> Iterator[Made]:
-        """Programs from elsewhere, made fit for this campaign, those that are known left out."""
+    @property
+    def terms(self) -> Terms:
+        """What the programs made here are free of undefined calls under."""
+        return Terms(self.spec.digest, frozenset(map(str, self.capabilities)), self.missing)
+
+    def given(self, programs: Iterable[Program], way: str, mending: bool) -> Iterator[Made]:
+        """Programs from elsewhere, those that are known left out. `mending`: they were not made under these terms."""
         mutator = self._mutator(frozenset())
         for program in programs:
-            mended = mutator.mend(program)
+            mended = mutator.mend(program) if mending else program
             data = encode_program(mended)
             if mended.body and self._is_new(data):
                 yield Made(mended, data, way)

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,11 @@ from acl_cts.fuzz.findings import FOLDER, Known, known
 from acl_cts.fuzz.fleet import Fleet
 from acl_cts.fuzz.lane import open_lane
 from acl_cts.fuzz.log import Log
+from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.outcome import Outcome
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.pruning import pruned, replace_programs
+from acl_cts.fuzz.terms import Terms
 from acl_cts.progress import Stderr
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, make_folder, write_text
@@ -278,16 +280,21 @@ def _copied(found: Known, folder: Path) -> int:
 def _minimised(corpus: Path, sources: tuple[Path, ...], backend: str, options: Options) -> tuple[int, int]:
     """Make the corpus the pruned programs of `sources`: how many it has, and how many were left out."""
     spec = load_spec(more=options.tables)
-    programs: list[Program] = []
-    for source in sources:
-        reading = Corpus(source)
-        programs += reading.unread(spec.interface)
-        if reading.damaged:
-            raise ReportError(f"{source}: {reading.damaged[0]}; remove that file")
-    if not programs:
-        raise BackendError(f"{sources[-1]}: holds no program; acl-cts fuzz --corpus DIR makes some")
     with ExitStack() as stack:
-        lane = open_lane(stack, spec, backend, replace(options, flavour="plain"), set(), lambda: False)
+        lane = open_lane(stack, spec, backend, options, set(), lambda: False)
+        session = lane.target.session
+        mender = Mutator(spec, session.capabilities, 0, without=session.missing)
+        terms = Terms(spec.digest, frozenset(map(str, session.capabilities)), session.missing)
+        programs: list[Program] = []
+        for source in sources:
+            reading, mending = Corpus(source), not terms.hold(source)
+            read = list(reading.unread(spec.interface))
+            programs += map(mender.mend, read) if mending else read
+            if reading.damaged:
+                raise ReportError(f"{source}: {reading.damaged[0]}; remove that file")
+        if not programs:
+            raise BackendError(f"{sources[-1]}: holds no program; acl-cts fuzz --corpus DIR makes some")
         kept = pruned(spec, lane, programs)
     replace_programs(corpus, kept)
+    terms.note(corpus)
     return len(kept), len(programs) - len(kept)
