@@ -33,7 +33,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to open a backend. Times in seconds. `flavour`: plain, asan or tsan. `tables`: of further families, as
+    """How to open a backend. Times in seconds. `flavour`: plain, asan, cover or tsan. `tables`: of further families, as
     `load_spec` takes them."""
 
     library: str = ""

@@ -18,7 +18,7 @@ from typing import Any
 from acl_cts.backends.native.build import cache_folder
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.generator import cases
-from acl_cts.conformance.regressions import regression_files
+from acl_cts.conformance.regression import regression_files
 from acl_cts.specs.model import Spec
 
 HERE = Path(__file__).parent

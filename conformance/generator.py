@@ -19,7 +19,7 @@ from acl_cts.conformance.matrix import (
     related_drafts,
     state_drafts,
 )
-from acl_cts.conformance.regressions import regression_drafts
+from acl_cts.conformance.regression import regression_drafts
 from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import Plan, plan

@@ -150,6 +150,8 @@ class Campaign:
             yield from self._failure(self._lanes[0], made.program, answer, judgement, history)
             for lane, answers in zip(self._lanes[1:], others, strict=True):
                 yield from self._compared(lane, made.program, (answer, judgement), *answers[place])
+        for lane in self._lanes:
+            yield from self._leak(lane)
         if gc.get_count()[0] > GARBAGE:
             gc.collect()
         if time.monotonic() - self._spoke > TOLD_EVERY:
@@ -205,6 +207,13 @@ class Campaign:
         self.figures = replace(self.figures, findings=self.figures.findings + 1)
         said = {"name": found.bucket.name, "summary": found.headline, "folder": str(place)}
         yield self._event("finding", {**found.bucket.to_json(), **said})
+
+    def _leak(self, lane: Lane) -> Iterator[Event]:
+        """Memory that was lost without any count telling of it."""
+        found = lane.leaking()
+        if found is not None:
+            program, answer = found
+            yield from self._failure(lane, program, answer, judge(self.spec, program, answer.trace), ())
 
     def _compared(
         self,

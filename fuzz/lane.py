@@ -9,18 +9,22 @@ from dataclasses import dataclass, field, replace
 from acl_cts.backends.backend import Options
 from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.attempt import Attempt
+from acl_cts.conformance.culprit import culprit
 from acl_cts.conformance.setting import setting_of
 from acl_cts.fuzz.bucket import Bucket
 from acl_cts.fuzz.findings import Finding
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.target import Answer, Target, sanitized
-from acl_cts.fuzz.triage import Triage
+from acl_cts.fuzz.triage import LOOKS, Triage
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Program
 from acl_cts.specs.trace import End, LiveRecord
 
 LIFE = 2000
 """Programs that one worker executes: the history through which a failure is looked for when it needs one."""
+
+LEAKS_EVERY = 480
+"""Programs after which lost memory is looked for, where that can be."""
 
 DEADLY = frozenset({End.CRASH, End.EXIT, End.TIMEOUT})
 """Endings after which the worker is gone."""
@@ -47,6 +51,7 @@ class Lane:
     room: int
     _history: list[Program] = field(default_factory=list)
     _left: int = 0
+    _leaks: int = 0
 
     def run(self, programs: Sequence[Program]) -> list[tuple[Answer, tuple[Program, ...]]]:
         """Each program's answer, with what the same worker had executed before it."""
@@ -63,6 +68,33 @@ class Lane:
             else:
                 self._count(answer)
         return found
+
+    def leaking(self) -> tuple[Program, Answer] | None:
+        """Now and then: the program that lost memory since this was asked last, and its answer, if there is one."""
+        if not self.target.watches_leaks or len(self._history) < LEAKS_EVERY or self._leaks >= LOOKS:
+            return None
+        history = tuple(self._history)
+        lost = self.target.lost()
+        found: tuple[Program, Answer] | None = None
+        if lost:
+            self._leaks += 1
+            seen = self.target.seen
+            found = self._leak_in(history)
+            self.target.recall(seen)
+        self.renew()
+        return found
+
+    def _leak_in(self, history: Sequence[Program]) -> tuple[Program, Answer] | None:
+        guilty = culprit(history, self._loses)
+        if not guilty:
+            return None
+        answer = self.target.run_alone(guilty[-1], leaks=True)
+        return guilty[-1], answer
+
+    def _loses(self, programs: Sequence[Program]) -> bool:
+        self.target.session.restart()
+        self.target.run(programs)
+        return self.target.lost()
 
     def renew(self) -> None:
         """A new worker for what comes next."""

@@ -66,20 +66,19 @@ def shape(item: Any) -> Feature | None:
 
 def _mark(value: Any) -> Any:
     """What kind of value it is."""
-    if value is None or isinstance(value, bool):
+    kind = type(value)
+    if value is None or kind is bool:
         return value
+    if kind is tuple:
+        return len(value).bit_length(), value.count(None) < len(value)
+    if kind is Ptr:
+        return "pointer"
     if value is UNKNOWN:
         return "?"
-    if isinstance(value, bytes):
-        return len(value).bit_length(), True
-    if isinstance(value, tuple):
-        return len(value).bit_length(), value.count(None) < len(value)
-    if isinstance(value, frozenset):
+    if kind is Obj:
+        return tuple(["object" if type(inner) is Obj else _mark(inner) for inner in value.fields.values()])
+    if kind is frozenset:
         return min(len(value), 2), 0 in value
-    if isinstance(value, int):
+    if kind is int:
         return min(value, 2)
-    if isinstance(value, Ptr):
-        return "pointer"
-    if isinstance(value, Obj):
-        return tuple(_mark(inner) if not isinstance(inner, Obj) else "object" for inner in value.fields.values())
-    return str(value).rpartition(":")[0]
+    return len(value).bit_length() if kind is bytes else str(value).rpartition(":")[0]

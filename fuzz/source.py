@@ -18,7 +18,7 @@ from acl_cts.specs.program import Call, Exit, Hooks, Parallel, Program, steps, w
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.trace import Capability
 
-HEAVY = 80
+HEAVY = 40
 """Statements executed and judged from which on a program is heavy: of those with k times as much one in k is taken, so
 that no size has more of the time than another."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from acl_cts.backends.backend import HarnessError, Session
@@ -13,7 +13,7 @@ from acl_cts.backends.native.session import NativeSession
 from acl_cts.backends.native.slots import Malformed, TooLarge
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Program
-from acl_cts.specs.trace import Trace
+from acl_cts.specs.trace import End, LiveRecord, Trace
 
 HOOKS = (b"__sanitizer_cov_trace_pc", b"__sanitizer_cov_trace_pc_guard")
 """What a library that was built to tell of its blocks calls."""
@@ -59,15 +59,44 @@ class Target:
             answers[place] = Answer(guided.trace, guided.reached, guided.frames)
         return [answer for answer in answers if answer is not None]
 
-    def run_alone(self, program: Program, before: Sequence[Program] = ()) -> Answer:
-        """The answer to `program` in a new worker, after the programs `before`."""
+    def run_alone(self, program: Program, before: Sequence[Program] = (), *, leaks: bool = False) -> Answer:
+        """The answer to `program` in a new worker, after the programs `before`; with `leaks` as `run_watched`. Where a
+        worker takes long to start, one that is there is taken."""
+        started = time.monotonic()
         if self._start_seconds < QUICK or before:
-            started = time.monotonic()
             self.session.restart()
-            answer = self.run((*before, program))[-1]
-            self._start_seconds = time.monotonic() - started if not before else self._start_seconds
-            return answer
-        return self.run((program,))[0]
+        if before:
+            return self.run((*before, program))[-1]
+        answer = self.run_watched(program) if leaks and self.watches_leaks else self.run((program,))[0]
+        if answer.trace.ending.kind is not End.TIMEOUT:
+            self._start_seconds = time.monotonic() - started
+        return answer
+
+    @property
+    def watches_leaks(self) -> bool:
+        """Whether lost memory can be looked for."""
+        return isinstance(self.session, NativeSession) and self.session.watches_leaks
+
+    def lost(self) -> bool:
+        """Whether the library lost memory since this was asked last. It would be told again and again, so what comes
+        next meets a new worker then. False where the worker dies over the question: then what it executed before has
+        broken it, and shows by itself or not at all."""
+        try:
+            lost = isinstance(self.session, NativeSession) and self.session.check_leaks()
+        except HarnessError:
+            return False
+        if lost:
+            self.session.restart()
+        return lost
+
+    def run_watched(self, program: Program) -> Answer:
+        """The answer to `program`; when memory was lost, its last count of what is live says so."""
+        answer = self.run((program,))[0]
+        records = answer.trace.records
+        if records and isinstance(records[-1], LiveRecord) and self.lost():
+            trace = replace(answer.trace, records=(*records[:-1], replace(records[-1], lost=True)))
+            return replace(answer, trace=trace)
+        return answer
 
     @property
     def seen(self) -> bytes:

@@ -77,7 +77,11 @@ class Triage:
         budget = BUDGET.get(attempt.judgement.verdict, USUAL_BUDGET)
 
         def same(candidate: Program) -> bool:
-            return not self.stop() and self._same(root, candidate, self.target.run((candidate,))[0]) is not None
+            if self.stop():
+                return False
+            watched = root.verdict == Verdict.LEAK and self.target.watches_leaks
+            answer = self.target.run_watched(candidate) if watched else self.target.run((candidate,))[0]
+            return self._same(root, candidate, answer) is not None
 
         smaller = Minimiser(self.mender, same, budget).minimise(program)
         # What only showed because of what the worker had executed before is not a smaller program.
@@ -97,7 +101,8 @@ class Triage:
 
     def _shows(self, root: Root, program: Program, before: Sequence[Program] = ()) -> Attempt | None:
         """What a new worker answers, if it has the same root."""
-        return self._same(root, program, self.target.run_alone(program, before))
+        leaks = root.verdict == Verdict.LEAK
+        return self._same(root, program, self.target.run_alone(program, before, leaks=leaks))
 
     def _same(self, root: Root, program: Program, answer: Answer) -> Attempt | None:
         attempt = Attempt(answer.trace, judge(self.spec, program, answer.trace))

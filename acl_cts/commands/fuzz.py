@@ -18,8 +18,8 @@ from click.core import ParameterSource
 from acl_cts.backends.backend import BackendError, Options
 from acl_cts.commands.options import take_options, targeting
 from acl_cts.conformance.launch import Usage
-from acl_cts.conformance.regressions import FOLDER as REGRESSIONS
-from acl_cts.conformance.regressions import SUFFIX
+from acl_cts.conformance.regression import FOLDER as REGRESSIONS
+from acl_cts.conformance.regression import SUFFIX
 from acl_cts.fuzz.corpus import QUOTA, Corpus
 from acl_cts.fuzz.findings import FOLDER, Known, known
 from acl_cts.fuzz.fleet import Fleet

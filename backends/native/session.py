@@ -269,6 +269,11 @@ class NativeSession:
         """The trace of a raw reply."""
         return self._decode(reply, self._worker, "")
 
+    @property
+    def watches_leaks(self) -> bool:
+        """Whether `check_leaks` can be asked."""
+        return self._setup.count_leaks
+
     def check_leaks(self) -> bool:
         """Whether the library lost memory since the last check; needs the asan flavour. Raises HarnessError when that
         cannot be found out."""
