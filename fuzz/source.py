@@ -19,8 +19,8 @@ from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.trace import Capability
 
 HEAVY = 40
-"""Statements executed and judged from which on a program is heavy: of those with k times as much one in k is taken, so
-that no size has more of the time than another."""
+"""Statements executed and judged from which on a program is heavy: of those with k times as much, one in the square root
+of k is taken, so that long programs neither eat the time nor die out."""
 
 LIGHT = 300
 """Statements up to which a conformance case is a seed."""
@@ -124,7 +124,7 @@ class Source:
     def _wanted(self, made: Made, avoided: frozenset[str]) -> bool:
         if not made.program.body:
             return False
-        if work(made.program) * self._dice.random() > HEAVY:
+        if work(made.program) * self._dice.random() ** 2 > HEAVY:
             return False
         if avoided and any(isinstance(s, Call) and s.function in avoided for s in steps(made.program)):
             return False
