@@ -13,11 +13,12 @@ from acl_cts.conformance.culprit import culprit
 from acl_cts.conformance.setting import setting_of
 from acl_cts.fuzz.bucket import Bucket
 from acl_cts.fuzz.findings import Finding
+from acl_cts.fuzz.minimise import Minimiser
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.target import Answer, Target, sanitized
 from acl_cts.fuzz.triage import LOOKS, Triage
 from acl_cts.specs.model import Spec
-from acl_cts.specs.program import Program
+from acl_cts.specs.program import Live, Program
 from acl_cts.specs.trace import End, LiveRecord
 
 LIFE = 2000
@@ -25,6 +26,9 @@ LIFE = 2000
 
 LEAKS_EVERY = 480
 """Programs after which lost memory is looked for, where that can be."""
+
+LEAK_BUDGET = 150
+"""Executions, each in a new worker, that may be spent on making a program short that loses memory."""
 
 DEADLY = frozenset({End.CRASH, End.EXIT, End.TIMEOUT})
 """Endings after which the worker is gone."""
@@ -85,11 +89,14 @@ class Lane:
         return found
 
     def _leak_in(self, history: Sequence[Program]) -> tuple[Program, Answer] | None:
+        """A short program between two counts of what is live: only there a loss can be judged."""
         guilty = culprit(history, self._loses)
         if not guilty:
             return None
-        answer = self.target.run_alone(guilty[-1], leaks=True)
-        return guilty[-1], answer
+        mender = self.triage.mender
+        short = Minimiser(mender, lambda program: self._loses((program,)), LEAK_BUDGET).minimise(guilty[-1])
+        program = mender.mend(Program((Live(), *(s for s in short.body if s != Live()))))
+        return program, self.target.run_alone(program, leaks=True)
 
     def _loses(self, programs: Sequence[Program]) -> bool:
         self.target.session.restart()

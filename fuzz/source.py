@@ -19,7 +19,7 @@ from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.trace import Capability
 
 HEAVY = 40
-"""Statements executed and judged from which on a program is heavy: of those with k times as much, one in the square root
+"""Statements executed and judged from which on a program is heavy: of those with k times as much, one in the root
 of k is taken, so that long programs neither eat the time nor die out."""
 
 LIGHT = 300
