@@ -38,6 +38,13 @@ def cases(spec: Spec) -> tuple[Case, ...]:
     return tuple(sorted(found.values(), key=lambda case: case.id))
 
 
+def regressions(spec: Spec) -> tuple[Case, ...]:
+    """The cases of programs that once showed a fault, on top of those that follow from the tables. Raises BackendError
+    for a file that is no program."""
+    found = (finish(spec, draft) for draft in regression_drafts(spec))
+    return tuple(case for case in found if case is not None)
+
+
 def case_list_hash(listed: Iterable[Case]) -> str:
     """SHA-256 over the ids, which hold each program's digest, and the clauses."""
     total = hashlib.sha256()
@@ -63,7 +70,6 @@ def drafts(spec: Spec) -> Iterator[Draft]:
     yield from cycle_drafts(spec)
     yield from fault_drafts(spec)
     yield from robustness_drafts(spec)
-    yield from regression_drafts(spec)
 
 
 def _support(spec: Spec) -> Iterator[Draft]:
