@@ -17,6 +17,7 @@ from acl_cts.backends.registry import open_backend
 from acl_cts.fuzz import target as target_module
 from acl_cts.fuzz.campaign import Campaign
 from acl_cts.fuzz.corpus import Corpus
+from acl_cts.fuzz.deadly import Deadly
 from acl_cts.fuzz.figures import Figures
 from acl_cts.fuzz.findings import FOLDER, known
 from acl_cts.fuzz.plan import CampaignPlan, Event
@@ -25,6 +26,7 @@ from acl_cts.fuzz.target import Target
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import parse_program
+from acl_cts.specs.trace import End, Ending
 
 FIVE = (
     "alloc-of-64-kib-refused",
@@ -112,6 +114,9 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
     for found in known(tmp_path / FOLDER):
         data = json.loads((found.folder / "finding.json").read_text())
         assert (data["fails"], data["repeats"]) == (10, 10)
+        root = found.bucket.root
+        assert (root.verdict == "crash") == (root.clause == "common.no-crash")
+        assert root.frames == ((root.function,) if root.verdict == "crash" else ())
         program = parse_program((found.folder / "program.txt").read_text())
         assert len(program.body) <= 8
         for name in ("repro.c", "repro.py", "trace.json", "run.json"):
@@ -128,6 +133,27 @@ def test_a_library_that_crashes_in_every_call_of_a_function_does_not_end_a_campa
     assert figures.programs == 400
     assert figures.crashes > 0
     assert figures.findings > 0
+
+
+def test_a_function_that_kills_or_hangs_is_left_out_until_it_has_cost_its_share_and_no_more() -> None:
+    deadly = Deadly()
+    hang = Ending(End.TIMEOUT, function="aclrtFreeBuf")
+    deadly.charge(Ending(End.COMPLETED, function="aclrtAllocBuf"))
+    assert deadly.avoided(0) == frozenset()
+    deadly.charge(hang)
+    assert deadly.avoided(0) == {"aclrtFreeBuf"}
+    assert deadly.avoided(100_000) == frozenset()
+
+
+def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_it(tmp_path: Path) -> None:
+    with open_backend("core", Options(flavour="cover")) as session:
+        if not Target("core", session).watches_leaks:
+            assert session.identity.details["lost memory"].startswith("not checked")
+            return
+    run(tmp_path, 480, library=build_planted("refused-register-loses-memory"))
+    (found,) = known(tmp_path / FOLDER)
+    assert found.bucket.root.verdict == "leak"
+    assert "aclrtAllocatorRegister" in (found.folder / "program.txt").read_text()
 
 
 def test_coverage_that_does_not_arrive_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
