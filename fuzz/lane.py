@@ -19,10 +19,13 @@ from acl_cts.fuzz.target import Answer, Target, sanitized
 from acl_cts.fuzz.triage import LOOKS, Triage
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Live, Program
-from acl_cts.specs.trace import End, LiveRecord
+from acl_cts.specs.trace import Capability, End, LiveRecord
 
 LIFE = 2000
 """Programs that one worker executes: the history through which a failure is looked for when it needs one."""
+
+SHORT_LIFE = 240
+"""The same where nobody can count what programs leave behind."""
 
 LEAKS_EVERY = 480
 """Programs after which lost memory is looked for, where that can be."""
@@ -59,7 +62,9 @@ class Lane:
 
     def run(self, programs: Sequence[Program]) -> list[tuple[Answer, tuple[Program, ...]]]:
         """Each program's answer, with what the same worker had executed before it."""
-        if len(self._history) + len(programs) > LIFE or self._left > self.room:
+        counted = Capability.LIVE_COUNT in self.target.session.capabilities
+        life = LIFE if counted else SHORT_LIFE
+        if len(self._history) + len(programs) > life or self._left > self.room:
             self.renew()
         answers = self.target.run(programs)
         found = []

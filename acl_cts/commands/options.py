@@ -20,7 +20,7 @@ OWN = ("core", "simulator")
 
 GROUPS = (
     *("simple", "pair", "limit", "null", "sweep", "state", "related", "crowd", "cycle"),
-    *("isolation", "fault", "robustness", "scenario", "regression"),
+    *("isolation", "fault", "robustness", "scenario"),
 )
 """Groups of cases, for the help: it must not take the time of making the cases."""
 

@@ -33,11 +33,12 @@ class Symbols:
         return Symbols(*map(tuple, zip(*found, strict=True))) if found else Symbols((), (), ())
 
     def name(self, offset: int) -> str:
-        """The function at `offset`, or the offset itself where none is known."""
+        """The function at `offset`, without what a compiler appends to the name of a part; the offset itself where none
+        is known."""
         place = bisect_right(self.starts, offset) - 1
         if place < 0 or offset >= self.starts[place] + max(self.sizes[place], 1):
             return f"+{offset:#x}"
-        return self.names[place]
+        return self.names[place].partition(".")[0]
 
 
 def _functions(data: bytes) -> Iterator[tuple[int, int, str]]:
