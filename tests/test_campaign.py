@@ -20,13 +20,15 @@ from acl_cts.fuzz.corpus import Corpus
 from acl_cts.fuzz.deadly import Deadly
 from acl_cts.fuzz.figures import Figures
 from acl_cts.fuzz.findings import FOLDER, known
+from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.running import Running, interrupted
 from acl_cts.fuzz.target import Target
 from acl_cts.specs.loader import load_spec
+from acl_cts.specs.program import Call, walk
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import parse_program
-from acl_cts.specs.trace import End, Ending
+from acl_cts.specs.trace import Capability, End, Ending
 
 FIVE = (
     "alloc-of-64-kib-refused",
@@ -154,6 +156,16 @@ def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_
     (found,) = known(tmp_path / FOLDER)
     assert found.bucket.root.verdict == "leak"
     assert "aclrtAllocatorRegister" in (found.folder / "program.txt").read_text()
+
+
+def test_a_single_variable_and_an_array_do_not_share_a_name() -> None:
+    """They are one place in an executor: what one of them holds would be taken for the other."""
+    mutator = Mutator(load_spec(), frozenset(Capability), 0)
+    one, many = "a = aclrtAllocBuf(size=1)\n", "repeat i in 2:\n    a[i] = aclrtAllocBuf(size=1)\n"
+    for text in (one + many, many + one):
+        mended = mutator.mend(parse_program(text))
+        made = [s.target for s in walk(mended.body) if isinstance(s, Call) and s.target is not None]
+        assert len({target.name for target in made}) == len(made) == 2
 
 
 def test_coverage_that_does_not_arrive_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
