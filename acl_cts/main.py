@@ -27,6 +27,7 @@ COMMANDS = {
     "list": ("acl_cts.commands.list_cases", "list_cases", "Print case ids, one a line."),
     "replay": ("acl_cts.commands.replay", "replay", "Execute stored programs again, or judge stored traces."),
     "report": ("acl_cts.commands.report", "report", "Make HTML, Markdown, JUnit and text from results."),
+    "fuzz": ("acl_cts.commands.fuzz", "fuzz", "Search for faults with random programs, guided by coverage."),
     "baseline": ("acl_cts.commands.baseline", "baseline", "Keep what is known to fail; look at waivers."),
     "limits": ("acl_cts.commands.limits", "limits", "Search the real edge of every documented limit."),
     "spec": ("acl_cts.commands.spec", "spec", "Read the tables: clauses, coverage, defects of the documents."),

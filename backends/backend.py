@@ -33,8 +33,8 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to open a backend. Times in seconds. `flavour`: plain, asan or tsan. `tables`: of further families, as
-    `load_spec` takes them. `thread_safe`: the user says that the library may be called from several threads."""
+    """How to open a backend. Times in seconds. `flavour`: plain, asan, cover or tsan. `tables`: of further families,
+    as `load_spec` takes them. `thread_safe`: the user says that the library may be called from several threads."""
 
     library: str = ""
     device: int = 0

@@ -35,5 +35,5 @@ class CoreBackend:
                 raise BackendError(f"core: no library at {options.library}; leave --library out to have the core built")
         else:
             library = build_core(options.flavour, self.defines)
-        place = Place("core", library, pinned=True, count_leaks=options.flavour == "asan")
+        place = Place("core", library, pinned=True, count_leaks=options.flavour in ("asan", "cover"))
         return NativeSession(place, load_spec(more=options.tables).interface, options)

@@ -17,7 +17,7 @@ from typing import Any
 
 from acl_cts.backends.native.build import cache_folder
 from acl_cts.conformance.case import Case
-from acl_cts.conformance.generator import cases
+from acl_cts.conformance.generator import cases, regressions
 from acl_cts.specs.model import Spec
 
 HERE = Path(__file__).parent
@@ -42,7 +42,13 @@ class _Pickler(pickle.Pickler):
 
 
 def cached_cases(spec: Spec) -> tuple[Case, ...]:
-    """The same as `cases(spec)`, from the user's cache folder when they were generated before from the same sources."""
+    """The same as `cases(spec)`, from the user's cache folder when they were generated before from the same sources;
+    then the regressions. Raises BackendError for one that is no program."""
+    derived, further = _derived(spec), regressions(spec)
+    return tuple(sorted((*derived, *further), key=lambda case: case.id)) if further else derived
+
+
+def _derived(spec: Spec) -> tuple[Case, ...]:
     path = cache_folder() / "cases" / f"{_key(spec)}.pickle"
     stored = _read(path)
     if stored is None and threading.active_count() == 1:

@@ -16,6 +16,7 @@ from acl_cts.conformance.case import Case
 from acl_cts.conformance.falsify import falsify, falsify_record
 from acl_cts.specs import expressions as ex
 from acl_cts.specs.evaluate import Term, compile_expression
+from acl_cts.specs.execution import Judged
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.judgement import Judgement, Strength, Verdict
 from acl_cts.specs.model import Clause, Limit, Spec
@@ -167,7 +168,7 @@ class _Seen:
         if len(sorts) > SORTS:
             del sorts[max(sorts, key=lambda sort: sorts[sort][0].length)]
 
-    def call(self, rules: FunctionRules, frame: Frame) -> None:
+    def call(self, rules: FunctionRules, frame: Frame, judged: Judged) -> None:
         """Note on which side of each guard, and how near to each limit, a call is."""
         name = rules.function.name
         for rule in tuple(self.guards[name]):

@@ -21,6 +21,7 @@ from acl_cts.conformance.matrix import (
     state_drafts,
 )
 from acl_cts.conformance.recycled import recycled_drafts
+from acl_cts.conformance.regression import regression_drafts
 from acl_cts.conformance.scenario import asked_for, load_scenarios
 from acl_cts.conformance.threads import thread_drafts
 from acl_cts.specs.model import Spec
@@ -43,6 +44,13 @@ def _finish(spec: Spec, drafted: Iterable[Draft], found: dict[tuple[str, frozens
         case = finish(spec, draft)
         if case is not None:
             found.setdefault((digest(case.program), case.clauses), case)
+
+
+def regressions(spec: Spec) -> tuple[Case, ...]:
+    """The cases of programs that once showed a fault, on top of those that follow from the tables. Raises BackendError
+    for a file that is no program."""
+    found = (finish(spec, draft) for draft in regression_drafts(spec))
+    return tuple(case for case in found if case is not None)
 
 
 def case_list_hash(listed: Iterable[Case]) -> str:

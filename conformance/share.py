@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from acl_cts.conformance.case import Case
-from acl_cts.specs.program import BLOCKS, Repeat, Statement, Steady, UntilSame, children, counts
+from acl_cts.specs.program import BLOCKS, Program, Repeat, Statement, Steady, UntilSame, children, counts
 
 OVERHEAD = 20
 """What a case costs besides its statements, in statements executed and judged; measured."""
@@ -19,7 +19,12 @@ T = TypeVar("T")
 
 def weight(case: Case) -> int:
     """What a case may cost, in statements executed and judged."""
-    return OVERHEAD + sum(_executed(s) for s in (*case.program.body, *case.program.cleanup))
+    return work(case.program)
+
+
+def work(program: Program) -> int:
+    """What a program may cost, in statements executed and judged."""
+    return OVERHEAD + sum(_executed(s) for s in (*program.body, *program.cleanup))
 
 
 def _executed(statement: Statement) -> int:

@@ -1,1 +1,1 @@
-"""Coverage-guided call sequences, on the programs, plans and oracle of `specs`. No engine is part of this version."""
+"""Coverage-guided call sequences, on the programs, plans and oracle of `specs`."""

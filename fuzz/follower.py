@@ -259,7 +259,9 @@ class Follower:
         if target is None or self._strict:
             return target
         name = self._renamed.get(target.name, target.name)
-        if self.key(name, target.index, counters) in self.bound:
+        # A single variable and an array of one name are the same place for an executor.
+        alone = (name, None) in self.bound or (target.index is None and any(known == name for known, _ in self.bound))
+        if alone or self.key(name, target.index, counters) in self.bound:
             name = self._renamed[target.name] = self.name(target.name.rstrip("0123456789") or "v", 1)
         self._names.add(name)
         return Target(name, target.index)

@@ -44,6 +44,9 @@ LONGEST = 120
 NOBODY = Ref("nobody")
 """Stands for no handle, so that another one is chosen in its place."""
 
+Origin = tuple[tuple[Schedule, str], ...]
+"""The ways in which a program was made, each with the schedule that chose it."""
+
 Path = tuple[int, ...]
 Change = Callable[[tuple[Statement, ...]], tuple[Statement, ...] | None]
 
@@ -112,9 +115,14 @@ class Mutator:
         other = renamed(second.body, {name: Ref(_short(mark + name)) for name in variables(second.body)})
         return self._joined(first.body[:head], (*other, *first.body[head:]))
 
-    def reward(self) -> None:
-        """What the last call gave was worth while: what made it is done more often."""
-        for schedule, name in self._last:
+    @property
+    def origin(self) -> Origin:
+        """How the last program was made, for a later `reward`."""
+        return tuple(self._last)
+
+    def reward(self, origin: Origin | None = None) -> None:
+        """What the last call gave, or one before, was worth while: what made it is done more often."""
+        for schedule, name in self._last if origin is None else origin:
             schedule.reward(name)
 
     # -- the ways

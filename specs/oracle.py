@@ -67,8 +67,8 @@ CONTENT_LIMIT = 64 * 2**20
 """A written range longer than this many bytes is not remembered, and reads of it are not judged."""
 
 
-Watch = Callable[[FunctionRules, Frame], None]
-"""Is shown every judged call before what it changes is followed."""
+Watch = Callable[[FunctionRules, Frame, Judged], None]
+"""Is shown every call, and what it was judged to be, before what it changes is followed."""
 
 
 def judge(spec: Spec, program: Program, trace: Trace, watch: Watch | None = None) -> Judgement:
@@ -346,9 +346,9 @@ class _Judge:
         failed = frame.ret is None if rules.by_handle else frame.ret != 0
         self.called.append(_Called(record.function, failed, record.fault_fired))
         self.ledger.fault_fired |= record.fault_fired
-        if self.watch is not None:
-            self.watch(rules, frame)
         judged = self.run_of.classify(rules, frame)
+        if self.watch is not None:
+            self.watch(rules, frame, judged)
         if judged.outcome is Outcome.UNDEFINED:
             self._undefined(record, rules, judged, failed)
             return

@@ -18,6 +18,8 @@ from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import take_options, targeting
 from acl_cts.conformance.failures import PROGRAM, SETTING, TRACE
 from acl_cts.conformance.setting import Setting, setting_from_json, setting_of
+from acl_cts.fuzz.bucket import Bucket, root_of
+from acl_cts.fuzz.findings import bucket_in
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import RED, CaseResult, case_to_json
@@ -38,6 +40,7 @@ Examples:
   acl-cts replay acl-cts-out/failures/CASE/program.txt --backend core
   acl-cts replay acl-cts-out/failures/CASE --backend acl --library PATH
   acl-cts replay acl-cts-out/failures/CASE/trace.json     judge again, execute nothing
+  acl-cts replay nightly                        findings of a fuzzing corpus: which still fail
 
 \b
 Exit codes: 0 every program as expected, 1 a discrepancy, 2 bad input,
@@ -48,7 +51,7 @@ Exit codes: 0 every program as expected, 1 a discrepancy, 2 bad input,
 class Replayable:
     """A program to execute, after those in `before` and in the same process; or, with `trace`, to judge only.
 
-    `setting`: how the suite executed it when it failed; None when nothing tells.
+    `setting`: how the suite executed it when it failed; None when nothing tells. `bucket`: of a fuzzing finding.
     """
 
     path: Path
@@ -56,6 +59,7 @@ class Replayable:
     before: tuple[Program, ...] = ()
     trace: Trace | None = None
     setting: Setting | None = None
+    bucket: Bucket | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,7 @@ def _read(path: Path) -> Replayable:
     """What `path` names. Raises ReportError."""
     if path.is_dir():
         before = tuple(_program(file) for file in sorted(path.glob("before-*.txt")))
-        return Replayable(path, _main(path / PROGRAM), before, setting=_setting(path))
+        return Replayable(path, _main(path / PROGRAM), before, setting=_setting(path), bucket=bucket_in(path))
     if path.suffix == ".json":
         try:
             trace = trace_from_json(read_json(path))
@@ -232,7 +236,20 @@ def _plain(replayed: Replayed, judgement: Judgement) -> dict[str, Any]:
         "succeeded": tuple(sorted(judgement.succeeded)),
     }
     result = case_to_json(CaseResult(id=str(thing.path), attempts=0 if thing.trace else 1, **values))
+    if thing.bucket is not None:
+        result["finding"] = _fate(thing.bucket, replayed.trace, judgement)
     return result | {"executed_by": _named(replayed.by), "found_on": _named(thing.setting)}
+
+
+def _fate(bucket: Bucket, trace: Trace, judgement: Judgement) -> str:
+    """What became of a finding."""
+    if judgement.verdict is Verdict.ERROR:
+        return "error"
+    if judgement.verdict not in RED:
+        return "fixed" if judgement.verdict is Verdict.PASS else "not judged"
+    now, then = root_of(judgement, trace, ()), bucket.root
+    alike = (now.verdict, now.clause, now.function) == (then.verdict, then.clause, then.function)
+    return "still fails" if alike else f"fails in another way: {now.clause}, {now.function}"
 
 
 def _named(setting: Setting | None) -> dict[str, str] | None:
@@ -243,6 +260,8 @@ def _lines(spec: Spec, thing: Replayable, trace: Trace, judgement: Judgement) ->
     yield f"{thing.path}"
     yield from trace_lines(trace, tuple(format_line(statement) for statement in steps(thing.program)))
     yield f"  verdict: {judgement.verdict}" + (f" ({judgement.reason})" if judgement.reason else "")
+    if thing.bucket is not None:
+        yield f"  finding: {_fate(thing.bucket, trace, judgement)}"
     for title, findings in (
         ("discrepancy", judgement.discrepancies),
         ("explained", judgement.blocked),

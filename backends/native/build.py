@@ -18,9 +18,13 @@ from acl_cts.backends.backend import HarnessError
 FLAVOURS: dict[str, tuple[str, ...]] = {
     "plain": ("-O3",),
     "asan": ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    "cover": ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
     "tsan": ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=thread"),
 }
 """Compiler flags by flavour."""
+
+COUNTING: dict[str, tuple[str, ...]] = {"cover": ("-fsanitize-coverage=trace-pc",)}
+"""Further flags of a library under test, so that it tells of every block that it enters."""
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 """What all C here is clean under. Not used for builds on demand: a compiler of tomorrow may warn of more."""
@@ -151,5 +155,6 @@ def build_library(name: str, folders: Sequence[Path], flavour: str, defines: Seq
         for path in sorted(folder.iterdir()):
             if path.suffix in (".c", ".h"):
                 sources[path.name] = path.read_text(encoding="utf-8")
-    flags = (*LIBRARY, "-fvisibility=hidden", *flavour_flags(flavour), *(f"-D{define}" for define in defines))
+    flags = (*LIBRARY, "-fvisibility=hidden", *flavour_flags(flavour), *COUNTING.get(flavour, ()))
+    flags += tuple(f"-D{define}" for define in defines)
     return compile_c(name, sources, flags, cc=cc)

@@ -50,6 +50,16 @@ class Status:
     failed: int
     loops: tuple[int, ...]
     threads: tuple[ThreadStatus, ...]
+    frames: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What one program has reached in an instrumented library. `new`: edges that no program before it had, each with
+    its bucket of hits; `touched`: how many edges in all."""
+
+    new: tuple[int, ...] = ()
+    touched: int = 0
 
 
 class Channel:
@@ -108,9 +118,15 @@ class Channel:
         values = dict(zip(layout.STATUS, _STATUS.unpack_from(self.memory, layout.STATUS_AT), strict=True))
         del values["progress"]
         loops = tuple(values.pop(f"loop{k}") for k in range(layout.MAX_LOOPS))
+        frames = tuple(values.pop(f"frame{k}") for k in range(layout.FRAMES))
         running = range(min(values.pop("threads"), layout.MAX_THREADS))
         threads = (_THREAD.unpack_from(self.memory, _THREADS_AT + k * _THREAD.size) for k in running)
-        return Status(**values, loops=loops, threads=tuple(ThreadStatus(*words) for words in threads))
+        return Status(
+            **values,
+            loops=loops,
+            threads=tuple(ThreadStatus(*words) for words in threads),
+            frames=tuple(frame for frame in frames if frame),
+        )
 
     def reply(self) -> bytes:
         """All that was answered so far."""
@@ -132,10 +148,26 @@ class Channel:
         end = _WORD.unpack_from(self.memory, _REPLY_END_AT)[0]
         return self.memory[start : self._inside(end)]
 
+    @property
+    def seen(self) -> bytes:
+        """The edges that programs have reached so far, as a map to `recall` in another channel."""
+        return self.memory[layout.COVER_SEEN_AT : layout.COVER_SEEN_AT + layout.COVER_EDGES]
+
+    def recall(self, seen: bytes) -> None:
+        """Let these edges count as reached before."""
+        self.memory[layout.COVER_SEEN_AT : layout.COVER_SEEN_AT + layout.COVER_EDGES] = seen
+
+    def reached(self, count: int) -> list[Reached]:
+        """What the first `count` programs of the command, each ended, have reached."""
+        words = struct.unpack_from(f"<{2 * count}Q", self.memory, layout.COVER_ENDS_AT)
+        ends = [0, *(min(end, layout.COVER_LISTED) for end in words[::2])]
+        listed = struct.unpack_from(f"<{max(ends)}I", self.memory, layout.COVER_LIST_AT)
+        return [Reached(listed[a:b], touched) for (a, b), touched in zip(pairwise(ends), words[1::2], strict=True)]
+
     @staticmethod
     def _inside(end: int) -> int:
         """A library that writes wildly may have hit the status page: never read beyond the replies."""
-        return min(max(end, layout.REPLY_AT), layout.SHARED_SIZE)
+        return min(max(end, layout.REPLY_AT), layout.REPLY_AT + layout.REPLY_SIZE)
 
     def close(self) -> None:
         """Give everything back."""

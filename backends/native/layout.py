@@ -88,7 +88,22 @@ REPLY_SIZE = 256 << 20
 REPLY_KEEP = 8 << 20
 """Bytes of a reply that stay in memory; what a larger one took is given back."""
 
-SHARED_SIZE = REPLY_AT + REPLY_SIZE
+COVER_EDGES = 1 << 18
+"""Edges that are told apart; a power of two."""
+
+COVER_LISTED = 1 << 20
+"""New edges that one command may tell of."""
+
+FRAMES = 4
+"""Calls inside the library that are noted of a crash, innermost first."""
+
+COVER_SEEN_AT = REPLY_AT + REPLY_SIZE
+COVER_ENDS_AT = COVER_SEEN_AT + COVER_EDGES
+COVER_LIST_AT = COVER_ENDS_AT + MAX_BATCH * 16
+"""A byte an edge with the buckets of hits that were seen; then for each program of a command how much of the list is
+filled and how many edges it touched; then the list of what was new, edge in bits 8..31 and bucket in bits 0..7."""
+
+SHARED_SIZE = COVER_LIST_AT + COVER_LISTED * 4
 
 WHERE = ("progress", "step", "phase", "function", "depth")
 """Words that tell where a thread of the executor is."""
@@ -105,6 +120,7 @@ STATUS = (
     "threads",
     "failed",
     *(f"loop{k}" for k in range(MAX_LOOPS)),
+    *(f"frame{k}" for k in range(FRAMES)),
 )
 """Words of the status page, in order; the words above are those of the executor's own thread, or of one that a fatal
 signal or an exit came in. `threads`: of the block that runs, 0 outside of one; `failed`: number of that one, from 1.

@@ -10,12 +10,14 @@ from typing import Self
 from acl_cts.backends.backend import BackendError, HarnessError, Identity, Options
 from acl_cts.backends.native import layout
 from acl_cts.backends.native.build import build_executor
+from acl_cts.backends.native.channel import Reached
 from acl_cts.backends.native.decode import Decoder, encode_end
 from acl_cts.backends.native.elf import build_id, file_digest
 from acl_cts.backends.native.layout import Access
 from acl_cts.backends.native.prebuilt import fitting
 from acl_cts.backends.native.render import interface_digest, render_executor
 from acl_cts.backends.native.slots import Malformed, TooLarge
+from acl_cts.backends.native.symbols import Symbols
 from acl_cts.backends.native.wire import Lowered, lower
 from acl_cts.backends.native.worker import Death, Greeting, Setup, StartFailed, Worker
 from acl_cts.specs.interface import Interface
@@ -39,6 +41,16 @@ class Place:
     library: Path
     pinned: bool = False
     count_leaks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """The answer to a program, and what the program has reached. `frames`: of one that ended the process, the innermost
+    functions of the library that were being executed."""
+
+    trace: Trace
+    reached: Reached
+    frames: tuple[str, ...] = ()
 
 
 class NativeSession:
@@ -69,6 +81,8 @@ class NativeSession:
         self._startups = 0
         self._closed = False
         self._access = ""
+        self._seen = b""
+        self._symbols: Symbols | None = None
         self._worker: Worker | None = None
         try:
             self._greeting = self._start().greeting
@@ -216,9 +230,51 @@ class NativeSession:
             answers += replies if death is None else self._bury(worker, replies, death)
         return answers
 
+    def run_guided(self, wires: Sequence[bytes]) -> list[Guided]:
+        """As `run_batch`, with what each program has reached in a library that tells of its blocks."""
+        answers: list[Guided] = []
+        while len(answers) < len(wires):
+            worker = self._live()
+            worker.capture.mark()
+            replies, death = worker.run(_portion(wires, len(answers)))
+            reached = worker.reached(len(replies), death)
+            frames: tuple[str, ...] = ()
+            if death is not None:
+                frames = self._names(death)
+                replies, reached = self._bury(worker, replies, death), reached or [Reached()]
+            # Where the built-in callbacks lie differs from worker to worker, so each answer is read by its own.
+            traces = [self._decode(reply, worker, "") for reply in replies]
+            answers += [Guided(trace, each) for trace, each in zip(traces, reached, strict=True)]
+            if frames:
+                answers[-1] = replace(answers[-1], frames=frames)
+        return answers
+
+    @property
+    def seen(self) -> bytes:
+        """The edges that were reached so far, for `recall`."""
+        return self._seen if self._worker is None else self._worker.channel.seen
+
+    def recall(self, seen: bytes = b"") -> None:
+        """Go on with a new worker, and let only these edges count as reached before; none without an argument."""
+        self.restart()
+        self._seen = seen
+
+    def _names(self, death: Death) -> tuple[str, ...]:
+        """The innermost functions of the library in which the worker died."""
+        if not death.status.frames:
+            return ()
+        if self._symbols is None:
+            self._symbols = Symbols.of(self._place.library)
+        return tuple(self._symbols.name(frame) for frame in death.status.frames)
+
     def decode(self, reply: bytes) -> Trace:
         """The trace of a raw reply."""
         return self._decode(reply, self._worker, "")
+
+    @property
+    def watches_leaks(self) -> bool:
+        """Whether `check_leaks` can be asked."""
+        return self._setup.count_leaks
 
     def check_leaks(self) -> bool:
         """Whether the library lost memory since the last check; needs the asan flavour. Raises HarnessError when that
@@ -255,6 +311,8 @@ class NativeSession:
     def _start(self) -> Worker:
         worker = Worker(self._setup, self._interface)
         try:
+            if self._seen:
+                worker.channel.recall(self._seen)
             worker.start()
         except BaseException:
             worker.close()
@@ -285,6 +343,8 @@ class NativeSession:
     def _dispose(self, worker: Worker) -> None:
         self._note_access(worker)
         self._worker = None
+        if self._setup.flavour == "cover" or self._seen:
+            self._seen = worker.channel.seen
         worker.kill()
         worker.close()
 
@@ -323,7 +383,7 @@ def capabilities(greeting: Greeting) -> frozenset[Capability]:
         found.add(Capability.STREAMS)
     if greeting.memory:
         found.add(Capability.MEMORY)
-    if greeting.flavour in ("asan", "tsan"):
+    if greeting.flavour in ("asan", "cover", "tsan"):
         found.add(Capability.INSTRUMENTED)
     return frozenset(found)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from acl_cts.backends.backend import HarnessError
 from acl_cts.backends.native import layout
 from acl_cts.backends.native.capture import Capture
-from acl_cts.backends.native.channel import Channel, Status
+from acl_cts.backends.native.channel import Channel, Reached, Status
 from acl_cts.backends.native.decode import encode_end
 from acl_cts.backends.native.layout import EndCode, State
 from acl_cts.backends.native.pinning import PIN
@@ -236,6 +236,11 @@ class Worker:
         whole = channel.replies(done) if done else []
         return [*whole, channel.rest(done) + self._end_of(death)], death
 
+    def reached(self, answers: int, death: Death | None) -> list[Reached]:
+        """What the programs of the last command have reached; nothing is known of one that ended the worker."""
+        whole = answers if death is None else max(answers - 1, 0)
+        return [*(self.channel.reached(whole) if whole else ()), *(Reached() for _ in range(answers - whole))]
+
     def check_leaks(self) -> bool | None:
         """Whether memory was lost since the last check; None when the worker died over it."""
         if not self.channel.ring(b"l"):
@@ -305,6 +310,8 @@ class Worker:
 
     def verdict(self, death: Death) -> tuple[EndCode, str]:
         """How a program ended that took its worker along: the ending and its detail."""
+        if death.code is None and death.status.signal:  # it stood still in what was left to do after the crash
+            return EndCode.CRASH, signal_name(death.status.signal)
         if death.code is None:
             return EndCode.TIMEOUT, f"no progress for {self.setup.call_timeout:g} s"
         if death.code >= 0:
@@ -391,7 +398,7 @@ def _sanitizer_summary(text: str) -> str:
 def _environment(setup: Setup) -> dict[str, str]:
     """The child's environment: ours, with the sanitizers told to stop at the first fault and to be quick about it."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    if setup.flavour == "asan":
+    if setup.flavour in ("asan", "cover"):
         leaks = "detect_leaks=1:leak_check_at_exit=0" if setup.count_leaks else "detect_leaks=0"
         environment["ASAN_OPTIONS"] = (
             f"allocator_may_return_null=1:symbolize=0:abort_on_error=1:use_sigaltstack=0:{leaks}"

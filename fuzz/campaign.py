@@ -1,0 +1,268 @@
+"""A campaign: one process that makes programs, executes and judges them, keeps what is new, and looks into failures."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from acl_cts.conformance.attempt import Attempt
+from acl_cts.conformance.plugin import GARBAGE
+from acl_cts.conformance.trial import calls
+from acl_cts.fuzz.bucket import Bucket
+from acl_cts.fuzz.corpus import Corpus
+from acl_cts.fuzz.deadly import Deadly
+from acl_cts.fuzz.divergence import divergence
+from acl_cts.fuzz.figures import Figures
+from acl_cts.fuzz.findings import FOLDER, known, store
+from acl_cts.fuzz.lane import DEADLY, Lane, open_lane
+from acl_cts.fuzz.model_states import Feature, ModelStates
+from acl_cts.fuzz.plan import CampaignPlan, Event
+from acl_cts.fuzz.running import Running, interrupted
+from acl_cts.fuzz.source import Made, Source
+from acl_cts.fuzz.target import Answer
+from acl_cts.specs.judgement import Judgement, Verdict
+from acl_cts.specs.loader import load_spec
+from acl_cts.specs.model import Spec
+from acl_cts.specs.oracle import judge
+from acl_cts.specs.program import Program, steps
+from acl_cts.specs.program_text import format_program
+
+BATCH = 48
+"""Programs of one command."""
+
+TOLD_EVERY = 1.0
+"""Seconds between two events that tell how things stand."""
+
+LOOK_AROUND = 5.0
+"""Seconds after which a process looks for what the others have added."""
+
+
+@dataclass(slots=True)
+class Campaign:
+    """`stopped`: asked between batches and while minimising; true ends the campaign in order."""
+
+    plan: CampaignPlan
+    stopped: Callable[[], bool] = lambda: False
+    spec: Spec = field(init=False)
+    corpus: Corpus = field(init=False)
+    figures: Figures = field(default_factory=Figures)
+    _started: float = 0.0
+    _lanes: list[Lane] = field(default_factory=list)
+    _source: Source = field(init=False)
+    _watching: ModelStates = field(default_factory=ModelStates)
+    _states: set[Feature] = field(default_factory=set)
+    _edges: set[int] = field(default_factory=set)
+    _deadly: Deadly = field(default_factory=Deadly)
+    _told: set[tuple[Any, ...]] = field(default_factory=set)
+    _total: Any = field(default_factory=hashlib.sha256)
+    _spoke: float = 0.0
+    _looked: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.spec = load_spec(more=self.plan.options.tables)
+        self.corpus = Corpus(self.plan.corpus, self.plan.quota)
+
+    # ------------------------------------------------------------------------------------------ from start to end
+
+    def run(self) -> Iterator[Event]:
+        """Do it; every event as it happens. Raises BackendError, HarnessError or ReportError."""
+        self._started = self._spoke = self._looked = time.monotonic()
+        plan = self.plan
+        self.corpus.open()
+        left = interrupted(plan.corpus) if plan.job == 0 else []
+        with ExitStack() as stack:
+            self._open(stack)
+            running = Running(plan.corpus / f"running-{plan.job}.bin")
+            try:
+                yield self._event("start", self._about(len(left)))
+                yield from self._begin(left, running)
+                while not self._over():
+                    batch = self._source.batch(self._size(), self._deadly.avoided(self.figures.programs))
+                    yield from self._round(batch, running)
+                    yield from self._look_around(running)
+            finally:
+                running.close()
+            yield self._event("end", {}, self._now())
+
+    def _open(self, stack: ExitStack) -> None:
+        plan = self.plan
+        buckets: set[Bucket] = {found.bucket for found in known(plan.corpus / FOLDER)}
+        for name in plan.backends:
+            self._lanes.append(open_lane(stack, self.spec, name, plan.options, buckets, self._ends))
+        sessions = [lane.target.session for lane in self._lanes]
+        capabilities = frozenset.intersection(*(session.capabilities for session in sessions))
+        missing = frozenset[str]().union(*(session.missing for session in sessions))
+        self._source = Source(self.spec, self.corpus, capabilities, missing, f"{plan.seed}/{plan.job}")
+
+    def _begin(self, left: Sequence[Program], running: Running) -> Iterator[Event]:
+        """What was at hand when an earlier campaign was killed, then the corpus, or seeds where there is none."""
+        terms, folder = self._source.terms, self.plan.corpus
+        mending = not terms.hold(folder)
+        yield from self._take("interrupted", left, running, mending)
+        yield from self._take("corpus", self.corpus.unread(self.spec.interface), running, mending)
+        terms.note(folder)
+        if not self.plan.empty and not self.corpus.entries:
+            yield from self._take("seed", self._source.seeds(), running, mending=True)
+        yield self._event("loaded", {"damaged": self.corpus.damaged[:20]}, self._now())
+
+    def _take(self, way: str, programs: Iterable[Program], running: Running, mending: bool = False) -> Iterator[Event]:
+        """Execute programs from elsewhere; see `Source.given`."""
+        made = self._source.given(programs, way, mending)
+        while batch := list(islice(made, BATCH)):
+            if self._ends():
+                return
+            yield from self._round(batch, running)
+
+    def _look_around(self, running: Running) -> Iterator[Event]:
+        """What other processes have added, now and then."""
+        if self.plan.jobs > 1 and time.monotonic() - self._looked > LOOK_AROUND:
+            self._looked = time.monotonic()
+            yield from self._take("import", self.corpus.unread(self.spec.interface), running)
+
+    def _size(self) -> int:
+        runs = self.plan.runs
+        return min(BATCH, runs - self.figures.programs) if runs else BATCH
+
+    def _over(self) -> bool:
+        return bool(self.plan.runs and self.figures.programs >= self.plan.runs) or self._ends()
+
+    def _ends(self) -> bool:
+        deadline = self.plan.deadline
+        return self.stopped() or (deadline is not None and time.monotonic() >= deadline)
+
+    # --------------------------------------------------------------------------------------------------- one batch
+
+    def _round(self, batch: Sequence[Made], running: Running) -> Iterator[Event]:
+        """Execute and judge one batch."""
+        running.note([made.data for made in batch])
+        programs = [made.program for made in batch]
+        first, *others = [lane.run(programs) for lane in self._lanes]
+        for place, made in enumerate(batch):
+            answer, history = first[place]
+            judgement = judge(self.spec, made.program, answer.trace, self._watching.watch)
+            yield from self._weigh(made, answer, judgement)
+            yield from self._failure(self._lanes[0], made.program, answer, judgement, history)
+            for lane, answers in zip(self._lanes[1:], others, strict=True):
+                yield from self._compared(lane, made.program, (answer, judgement), *answers[place])
+        for lane in self._lanes:
+            yield from self._leak(lane)
+        if gc.get_count()[0] > GARBAGE:
+            gc.collect()
+        if time.monotonic() - self._spoke > TOLD_EVERY:
+            self._spoke = time.monotonic()
+            yield self._event("figures", {}, self._now())
+
+    def _weigh(self, made: Made, answer: Answer, judgement: Judgement) -> Iterator[Event]:
+        """Count a program, and keep it when it reached something new and ended in order."""
+        trace, figures = answer.trace, self.figures
+        ended = trace.ending.kind in DEADLY
+        self._total.update(made.data + judgement.verdict.encode())
+        self._deadly.charge(trace.ending)
+        states = self._watching.take() - self._states
+        edges = [edge for edge in answer.reached.new if edge not in self._edges]
+        self.figures = replace(
+            figures,
+            programs=figures.programs + 1,
+            calls=figures.calls + calls(trace, steps(made.program)),
+            crashes=figures.crashes + ended,
+            inconclusive=figures.inconclusive + (judgement.verdict is Verdict.INCONCLUSIVE),
+            unjudged=figures.unjudged + (judgement.verdict in (Verdict.NOT_RUN, Verdict.ERROR)),
+        )
+        self._states |= states
+        self._edges.update(edges)
+        if (states or edges) and not ended:
+            self.corpus.add(made.program, len(trace.records))
+            self._source.reward(made)
+            self.figures = replace(self.figures, last_new=time.monotonic() - self._started)
+        yield from self._said(made.program, judgement)
+
+    def _said(self, program: Program, judgement: Judgement) -> Iterator[Event]:
+        """Notes, and answers at open points, each once."""
+        for note in judgement.notes:
+            if self._first("note", note.clause, note.function):
+                self.figures = replace(self.figures, notes=self.figures.notes + 1)
+                said = {"clause": note.clause, "function": note.function, "observed": note.observed}
+                yield self._event("note", {**said, "program": format_program(program)})
+        for seen in judgement.observations:
+            if self._first("observation", seen.clause, seen.answer):
+                yield self._event("observation", {"clause": seen.clause, "answer": seen.answer})
+
+    def _failure(
+        self, lane: Lane, program: Program, answer: Answer, judgement: Judgement, history: Sequence[Program]
+    ) -> Iterator[Event]:
+        attempt = Attempt(answer.trace, judgement)
+        if not attempt.failing:
+            return
+        found = lane.look(program, answer, attempt, history)
+        place = None if found is None else store(self.plan.corpus / FOLDER, found, self.spec)
+        if found is None or place is None:
+            self.figures = replace(self.figures, repeated=self.figures.repeated + 1)
+            return
+        self.figures = replace(self.figures, findings=self.figures.findings + 1)
+        said = {"name": found.bucket.name, "summary": found.headline, "folder": str(place)}
+        yield self._event("finding", {**found.bucket.to_json(), **said})
+
+    def _leak(self, lane: Lane) -> Iterator[Event]:
+        """Memory that was lost without any count telling of it."""
+        found = lane.leaking()
+        if found is not None:
+            program, answer = found
+            yield from self._failure(lane, program, answer, judge(self.spec, program, answer.trace), ())
+
+    def _compared(
+        self,
+        lane: Lane,
+        program: Program,
+        mine: tuple[Answer, Judgement],
+        answer: Answer,
+        history: Sequence[Program],
+    ) -> Iterator[Event]:
+        """Judge another backend's answer to the same program, and tell where the two differ although both conform."""
+        judgement = judge(self.spec, program, answer.trace)
+        yield from self._failure(lane, program, answer, judgement, history)
+        if Attempt(answer.trace, judgement).failing or Attempt(mine[0].trace, mine[1]).failing:
+            return
+        found = divergence(mine[0].trace, mine[1], answer.trace, judgement)
+        if found is None or not self._first("divergence", lane.target.name, found):
+            return
+        self.figures = replace(self.figures, divergences=self.figures.divergences + 1)
+        said = {"clause": found.clause, "function": found.function, "what": found.what}
+        answers = {self._lanes[0].target.name: found.one, lane.target.name: found.other}
+        yield self._event("divergence", {**said, "answers": answers, "program": format_program(program)})
+
+    # -------------------------------------------------------------------------------------------------------- telling
+
+    def _first(self, *what: Any) -> bool:
+        if what in self._told:
+            return False
+        self._told.add(what)
+        return True
+
+    def _now(self) -> Figures:
+        """How things stand."""
+        self.figures = replace(
+            self.figures,
+            seconds=time.monotonic() - self._started,
+            edges=len({edge >> 8 for edge in self._edges}),  # without how often each was passed
+            states=len(self._states),
+            corpus=len(self.corpus.entries),
+            fingerprint=self._total.hexdigest()[:16],
+        )
+        return self.figures
+
+    def _about(self, left: int) -> dict[str, Any]:
+        lanes = [
+            {"backend": lane.target.name, "library": lane.triage.setting.library, "edges": lane.target.counted}
+            for lane in self._lanes
+        ]
+        plan = self.plan
+        return {"tables": self.spec.digest, "backends": lanes, "seed": plan.seed, "runs": plan.runs, "left": left}
+
+    def _event(self, kind: str, data: dict[str, Any], figures: Figures | None = None) -> Event:
+        return Event(kind, self.plan.job, data if figures is None else data | figures.to_json(), figures)

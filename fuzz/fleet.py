@@ -1,0 +1,36 @@
+"""A fleet: the processes of one campaign. They share the folder of the corpus and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from multiprocessing.synchronize import Event as Flag
+
+from acl_cts.conformance.crew import FORK, Crew
+from acl_cts.fuzz.campaign import Campaign
+from acl_cts.fuzz.plan import CampaignPlan, Event
+
+
+@dataclass(slots=True)
+class Fleet:
+    """`plan`: of each process, its number apart; `runs` is shared out among them."""
+
+    plan: CampaignPlan
+    _flag: Flag = field(default_factory=FORK.Event)
+
+    def run(self) -> Iterator[Event]:
+        """What the processes tell, as it comes. Raises HarnessError when one of them fails."""
+        plan = self.plan
+        with Crew(plan.jobs, self._work) as crew:
+            yield from crew.do([replace(plan, job=job, runs=self._share(job)) for job in range(plan.jobs)])
+
+    def stop(self) -> None:
+        """Let every process end in order, within moments."""
+        self._flag.set()
+
+    def _work(self, plan: CampaignPlan) -> Iterator[Event]:
+        return Campaign(plan, self._flag.is_set).run()
+
+    def _share(self, job: int) -> int:
+        runs, jobs = self.plan.runs, self.plan.jobs
+        return (runs + jobs - 1 - job) // jobs if runs else 0

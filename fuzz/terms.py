@@ -1,0 +1,40 @@
+"""Terms: under which tables, for which abilities the programs of a corpus were made free of undefined calls.
+
+Where they are those of the campaign, programs are taken as they lie there. Otherwise each is mended first, which may
+change it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from acl_cts.reports.files import read_json, write_json
+
+FILE = "terms.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """`tables`: their digest. `capabilities`: of all backends. `missing`: functions that one of them does not have."""
+
+    tables: str
+    capabilities: frozenset[str]
+    missing: frozenset[str]
+
+    def hold(self, folder: Path) -> bool:
+        """Whether the corpus in `folder` was made under these terms, or is empty. Raises ReportError."""
+        path = folder / FILE
+        return read_json(path) == self._json() if path.exists() else not any(folder.glob("programs/*.txt"))
+
+    def note(self, folder: Path) -> None:
+        """From here on the corpus in `folder` is made under these terms. Raises ReportError."""
+        if not (folder / FILE).exists() or not self.hold(folder):
+            write_json(folder / FILE, self._json())
+
+    def _json(self) -> dict[str, object]:
+        return {
+            "tables": self.tables,
+            "capabilities": sorted(self.capabilities),
+            "missing": sorted(self.missing),
+        }

@@ -1,0 +1,110 @@
+"""Triage: what failed once is confirmed, minimised, repeated and put into its bucket."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from acl_cts.conformance.attempt import Attempt
+from acl_cts.conformance.culprit import culprit
+from acl_cts.conformance.setting import Setting
+from acl_cts.fuzz.bucket import Bucket, Root, root_of, state_of
+from acl_cts.fuzz.findings import Finding
+from acl_cts.fuzz.minimise import Minimiser
+from acl_cts.fuzz.mutation import Mutator
+from acl_cts.fuzz.target import Answer, Target
+from acl_cts.specs.judgement import Verdict
+from acl_cts.specs.model import Spec
+from acl_cts.specs.oracle import judge
+from acl_cts.specs.program import Program
+
+REPEATS = 10
+"""Executions, each in a new worker, that tell how reliably a finding shows."""
+
+LOOKS = 6
+"""Programs with one root that are minimised, to see whether they fall into different buckets; further ones are
+counted."""
+
+BUDGET = {Verdict.CRASH: 400, Verdict.TIMEOUT: 40}
+USUAL_BUDGET = 1200
+"""Executions that minimising may take: where each costs a worker or a time-out, fewer."""
+
+
+@dataclass(slots=True)
+class Triage:
+    """Findings of one target. `buckets`: those that are known already. `stop`: whether time is up; then what is at
+    hand is taken as it is."""
+
+    spec: Spec
+    target: Target
+    setting: Setting
+    mender: Mutator
+    buckets: set[Bucket]
+    stop: Callable[[], bool] = lambda: False
+    sightings: Counter[Root] = field(default_factory=Counter)
+    unconfirmed: int = 0
+    _seen: set[tuple[Root, str]] = field(default_factory=set)
+
+    def look(self, program: Program, answer: Answer, attempt: Attempt, history: Sequence[Program]) -> Finding | None:
+        """The finding that a failing program leads to, None for one that is known. `history`: what the same worker had
+        executed before."""
+        root = root_of(attempt.judgement, answer.trace, answer.frames)
+        self.sightings[root] += 1
+        if self.sightings[root] > LOOKS:
+            return None
+        state = state_of(self.spec, program, answer.trace, attempt.judgement)
+        if (root, state) in self._seen:
+            return None
+        self._seen.add((root, state))
+        if Bucket(self.target.name, root, state) in self.buckets:
+            return None
+        return self._finding(root, program, attempt, history)
+
+    def _finding(self, root: Root, program: Program, attempt: Attempt, history: Sequence[Program]) -> Finding | None:
+        before: tuple[Program, ...] = ()
+        if self._shows(root, program) is None:
+            found = culprit(history, lambda part: self._shows(root, program, part) is not None) if history else None
+            if found is None and attempt.judgement.verdict is Verdict.TIMEOUT:
+                self.unconfirmed += 1  # a slow machine looks the same
+                return None
+            before = tuple(found or ())
+        elif not self.stop():
+            program = self._minimised(root, program, attempt)
+        return self._repeated(root, program, attempt, before)
+
+    def _minimised(self, root: Root, program: Program, attempt: Attempt) -> Program:
+        budget = BUDGET.get(attempt.judgement.verdict, USUAL_BUDGET)
+
+        def same(candidate: Program) -> bool:
+            if self.stop():
+                return False
+            watched = root.verdict == Verdict.LEAK and self.target.watches_leaks
+            answer = self.target.run_watched(candidate) if watched else self.target.run((candidate,))[0]
+            return self._same(root, candidate, answer) is not None
+
+        smaller = Minimiser(self.mender, same, budget).minimise(program)
+        # What only showed because of what the worker had executed before is not a smaller program.
+        return smaller if self._shows(root, smaller) is not None else program
+
+    def _repeated(self, root: Root, program: Program, attempt: Attempt, before: tuple[Program, ...]) -> Finding | None:
+        fails = 0
+        for _ in range(REPEATS):
+            again = self._shows(root, program, before)
+            fails += again is not None
+            attempt = again or attempt
+        bucket = Bucket(self.target.name, root, state_of(self.spec, program, attempt.trace, attempt.judgement))
+        if bucket in self.buckets:
+            return None
+        self.buckets.add(bucket)
+        return Finding(bucket, program, attempt, self.setting, fails, REPEATS, before)
+
+    def _shows(self, root: Root, program: Program, before: Sequence[Program] = ()) -> Attempt | None:
+        """What a new worker answers, if it has the same root."""
+        leaks = root.verdict == Verdict.LEAK
+        return self._same(root, program, self.target.run_alone(program, before, leaks=leaks))
+
+    def _same(self, root: Root, program: Program, answer: Answer) -> Attempt | None:
+        attempt = Attempt(answer.trace, judge(self.spec, program, answer.trace))
+        same = attempt.failing and root_of(attempt.judgement, answer.trace, answer.frames) == root
+        return attempt if same else None

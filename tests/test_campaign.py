@@ -1,0 +1,282 @@
+"""Campaigns through their public doors: what they execute, keep, find and tell. All are bounded by runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from planted import build_planted
+
+from acl_cts.backends.backend import HarnessError, Options
+from acl_cts.backends.core_backend import build_core
+from acl_cts.backends.registry import open_backend
+from acl_cts.fuzz import target as target_module
+from acl_cts.fuzz.campaign import Campaign
+from acl_cts.fuzz.corpus import Corpus
+from acl_cts.fuzz.deadly import Deadly
+from acl_cts.fuzz.figures import Figures
+from acl_cts.fuzz.findings import FOLDER, known
+from acl_cts.fuzz.mutation import Mutator
+from acl_cts.fuzz.plan import CampaignPlan, Event
+from acl_cts.fuzz.running import Running, interrupted
+from acl_cts.fuzz.target import Target
+from acl_cts.specs.loader import load_spec
+from acl_cts.specs.program import Call, walk
+from acl_cts.specs.program_bytes import encode_program
+from acl_cts.specs.program_text import parse_program
+from acl_cts.specs.trace import Capability, End, Ending
+
+FIVE = (
+    "alloc-of-64-kib-refused",
+    "null-output-of-get-crashes",
+    "set-user-last-byte-refused",
+    "chain-num-writes-eight-bytes",
+    "register-without-free",
+)
+
+
+def run(
+    corpus: Path, runs: int, *backends: str, library: Path | str = "", seed: int = 1, **more: object
+) -> list[Event]:
+    """The events of a campaign from an empty corpus."""
+    options = Options(library=str(library), call_timeout=2.0)
+    plan = CampaignPlan(backends or ("core",), options, corpus, seed, runs, empty=True)
+    return list(Campaign(dataclasses.replace(plan, **more)).run())  # type: ignore[arg-type]
+
+
+def last(events: list[Event]) -> Figures:
+    """How things stood at the end."""
+    assert events[-1].kind == "end"
+    assert events[-1].figures is not None
+    return events[-1].figures
+
+
+def roots(corpus: Path) -> list[tuple[str, str]]:
+    """Clause and function of every finding on disk."""
+    return sorted((found.bucket.root.clause, found.bucket.root.function) for found in known(corpus / FOLDER))
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
+    once, again, other = (last(run(tmp_path / name, 300, seed=seed)) for name, seed in (("a", 4), ("b", 4), ("c", 5)))
+    assert once.fingerprint == again.fingerprint != other.fingerprint
+    assert (once.edges, once.states, once.corpus) == (again.edges, again.states, again.corpus)
+    kept = [sorted(path.name for path in (tmp_path / name / "programs").iterdir()) for name in "ab"]
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == once.corpus > 50
+
+
+def test_nothing_is_found_in_the_core_and_the_simulator_and_they_are_compared(tmp_path: Path) -> None:
+    events = run(tmp_path, 200, "core", "simulator")
+    assert last(events).findings == 0
+    assert not known(tmp_path / FOLDER)
+    assert last(events).programs == 200
+    told = [event.data for event in events if event.kind == "divergence"]
+    assert all(set(each["answers"]) == {"core", "simulator"} for each in told)
+
+
+def test_backends_that_answer_open_points_differently_diverge_and_are_not_accused(tmp_path: Path) -> None:
+    events = run(tmp_path, 150, "simulator", "simulator:opposite")
+    divergences = [event.data for event in events if event.kind == "divergence"]
+    assert any(each["clause"] for each in divergences)
+    assert last(events).findings == 0
+    assert last(events).divergences == len(divergences)
+
+
+def test_a_library_that_tells_nothing_is_guided_by_the_model(tmp_path: Path) -> None:
+    figures = last(run(tmp_path, 150, library=build_core("plain")))
+    assert figures.edges == 0
+    assert figures.states > 100
+    assert figures.corpus > 30
+
+
+def test_a_corpus_reaches_again_what_the_campaign_before_had_reached(tmp_path: Path) -> None:
+    before = last(run(tmp_path, 400))
+    loaded = next(event for event in run(tmp_path, 1, seed=2) if event.kind == "loaded")
+    assert loaded.figures is not None
+    assert loaded.figures.edges >= 0.99 * before.edges
+    assert loaded.figures.states >= 0.99 * before.states
+
+
+def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_path: Path) -> None:
+    library = build_planted(*FIVE)
+    figures = last(run(tmp_path, 1500, library=library))
+    assert roots(tmp_path) == [
+        ("allocator.register.needs-free", "aclrtAllocatorRegister"),
+        ("common.no-crash", "aclrtAllocatorGetByStream"),
+        ("common.no-crash", "aclrtGetBufChainNum"),
+        ("mbuf.alloc.succeeds", "aclrtAllocBuf"),
+        ("mbuf.set-user.succeeds", "aclrtSetBufUserData"),
+    ]
+    assert figures.findings == 5
+    assert figures.repeated > 5
+    for found in known(tmp_path / FOLDER):
+        data = json.loads((found.folder / "finding.json").read_text())
+        assert (data["fails"], data["repeats"]) == (10, 10)
+        root = found.bucket.root
+        assert (root.verdict == "crash") == (root.clause == "common.no-crash")
+        assert root.frames == ((root.function,) if root.verdict == "crash" else ())
+        program = parse_program((found.folder / "program.txt").read_text())
+        assert len(program.body) <= 8
+        for name in ("repro.c", "repro.py", "trace.json", "run.json"):
+            assert (found.folder / name).stat().st_size > 0
+    # What is known is counted and not found again, and the command tells of it.
+    again = run(tmp_path, 400, library=library, seed=9)
+    assert last(again).findings == 0
+    assert last(again).repeated > 0
+
+
+def test_a_library_that_crashes_in_every_call_of_a_function_does_not_end_a_campaign(tmp_path: Path) -> None:
+    library = build_planted("null-descriptor-crashes", "every-free-drops-the-area", "null-output-of-get-crashes")
+    figures = last(run(tmp_path, 400, library=library))
+    assert figures.programs == 400
+    assert figures.crashes > 0
+    assert figures.findings > 0
+
+
+def test_a_function_that_kills_or_hangs_is_left_out_until_it_has_cost_its_share_and_no_more() -> None:
+    deadly = Deadly()
+    hang = Ending(End.TIMEOUT, function="aclrtFreeBuf")
+    deadly.charge(Ending(End.COMPLETED, function="aclrtAllocBuf"))
+    assert deadly.avoided(0) == frozenset()
+    deadly.charge(hang)
+    assert deadly.avoided(0) == {"aclrtFreeBuf"}
+    assert deadly.avoided(100_000) == frozenset()
+
+
+def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_it(tmp_path: Path) -> None:
+    with open_backend("core", Options(flavour="cover")) as session:
+        if not Target("core", session).watches_leaks:
+            assert session.identity.details["lost memory"].startswith("not checked")
+            return
+    run(tmp_path, 480, library=build_planted("refused-register-loses-memory"))
+    (found,) = known(tmp_path / FOLDER)
+    assert found.bucket.root.verdict == "leak"
+    assert "aclrtAllocatorRegister" in (found.folder / "program.txt").read_text()
+
+
+def test_a_single_variable_and_an_array_do_not_share_a_name() -> None:
+    """They are one place in an executor: what one of them holds would be taken for the other."""
+    mutator = Mutator(load_spec(), frozenset(Capability), 0)
+    one, many = "a = aclrtAllocBuf(size=1)\n", "repeat i in 2:\n    a[i] = aclrtAllocBuf(size=1)\n"
+    for text in (one + many, many + one):
+        mended = mutator.mend(parse_program(text))
+        made = [s.target for s in walk(mended.body) if isinstance(s, Call) and s.target is not None]
+        assert len({target.name for target in made}) == len(made) == 2
+
+
+def test_coverage_that_does_not_arrive_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_backend("core:asan", Options()) as session:
+        monkeypatch.setattr(target_module, "HOOKS", (b"aclrtAllocBuf",))
+        with pytest.raises(HarnessError, match=r"coverage of .* does not arrive"):
+            Target("core", session).connect(load_spec())
+
+
+def test_coverage_of_the_instrumented_core_arrives() -> None:
+    with open_backend("core", Options(flavour="cover")) as session:
+        target = Target("core", session)
+        target.connect(load_spec())
+        assert target.counted
+        target.recall()
+        program = parse_program("a = aclrtAllocBuf(size=64)\ncleanup:\n    aclrtFreeBuf(buf=a)\n")
+        first, _, third = target.run((program,) * 3)  # the second one meets memory that the first one gave back
+        assert first.reached.new
+        assert not third.reached.new
+        assert third.reached.touched > 0
+
+
+def test_what_was_running_is_known_after_a_kill_and_comes_first(tmp_path: Path) -> None:
+    program = parse_program("a = aclrtAllocBuf(size=77)\n")
+    Running(tmp_path / "running-0.bin").note([encode_program(program)] * 2)
+    assert interrupted(tmp_path) == [program, program]
+    events = run(tmp_path, 20)
+    assert events[0].data["left"] == 2
+    # A campaign that ends in order leaves nothing behind.
+    assert interrupted(tmp_path) == []
+
+
+def test_a_cut_note_gives_the_programs_that_are_whole(tmp_path: Path) -> None:
+    program = parse_program("a = aclrtAllocBuf(size=77)\n")
+    path = tmp_path / "running-0.bin"
+    Running(path).note([encode_program(program)] * 2)
+    path.write_bytes(path.read_bytes()[:-3])
+    assert interrupted(tmp_path) == [program]
+
+
+def test_damaged_files_of_a_corpus_are_left_out_and_told(tmp_path: Path) -> None:
+    run(tmp_path, 60)
+    (tmp_path / "programs" / "broken.txt").write_text("no program")
+    loaded = next(event for event in run(tmp_path, 1) if event.kind == "loaded")
+    assert [text for text in loaded.data["damaged"] if text.startswith("broken.txt")]
+
+
+def test_a_corpus_keeps_to_its_quota(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, quota=2 * 4096)
+    corpus.open()
+    for size in range(1, 5):
+        corpus.add(parse_program(f"a = aclrtAllocBuf(size={size})\n"), 1)
+    assert corpus.full
+    assert len(corpus.entries) == 4
+    assert len(list((tmp_path / "programs").iterdir())) == 2
+
+
+def command(*words: str | Path, code: int) -> str:
+    """Output of `acl-cts` with these words, whose exit code must be `code`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "acl_cts.main", *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_command_from_a_finding_to_a_regression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library, corpus = build_planted("set-user-last-byte-refused"), tmp_path / "corpus"
+    fuzz = ("fuzz", "--library", library, "--corpus", corpus, "--empty", "-q", "--runs")
+    told = command(*fuzz, "200", code=1)
+    assert "exit code 1: 1 new finding" in told
+    told = command(*fuzz, "200", "--seed", "1", code=0)
+    assert "exit code 0: nothing new" in told
+    lines = [json.loads(line) for line in (corpus / "log.jsonl").read_text().splitlines()]
+    assert {"start", "loaded", "finding", "end"} <= {line["kind"] for line in lines}
+    assert "1 finding" in command("fuzz", "triage", corpus, code=0)
+    assert "finding: still fails" in command("replay", corpus, code=1)
+    assert "finding: fixed" in command("replay", corpus, "--library", build_core("cover"), code=0)
+    (finding,) = (corpus / "findings").iterdir()
+    regressions = tmp_path / "regressions"
+    command("fuzz", "promote", finding, "--to", regressions, code=0)
+    monkeypatch.setenv("ACL_CTS_REGRESSIONS", str(regressions))
+    listed = command("list", "--group", "regression", code=0)
+    assert listed.startswith("mbuf/regression/aclrtSetBufUserData/")
+    run_it = ("run", "--group", "regression", "--out", tmp_path / "out", "--backend", "core")
+    command(*run_it, code=0)
+    command(*run_it, "--library", build_core("plain", ("CORE_DEFECT=CORE_DEFECT_set_user_last_byte_refused",)), code=1)
+
+
+def test_merged_corpora_reach_what_both_reached_with_fewer_programs(tmp_path: Path) -> None:
+    one, other = last(run(tmp_path / "a", 200, seed=1)), last(run(tmp_path / "b", 200, seed=2))
+    told = command("fuzz", "merge", tmp_path / "c", tmp_path / "a", tmp_path / "b", code=0)
+    kept = len(list((tmp_path / "c" / "programs").iterdir()))
+    assert f"{kept} programs" in told
+    assert kept < one.corpus + other.corpus
+    loaded = next(event for event in run(tmp_path / "c", 1) if event.kind == "loaded")
+    assert loaded.figures is not None
+    assert loaded.figures.edges >= max(one.edges, other.edges)
+
+
+def test_two_processes_share_a_corpus_and_a_fall_of_coverage_is_an_alarm(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    told = command("fuzz", "--runs", "120", "--jobs", "2", "--empty", "-q", "--corpus", corpus, code=0)
+    assert "120 programs" in told
+    for path in (corpus / "programs").iterdir():
+        path.unlink()
+    told = command("fuzz", "--runs", "2", "--empty", "-q", "--corpus", corpus, code=4)
+    assert "coverage fell" in told
+
+
+@pytest.mark.parametrize("words", [("--max-time", "soon"), ("--max-time", "0"), ("--runs", "1", "--jobs", "2")])
+def test_bad_input_is_told_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
+    command("fuzz", "--corpus", tmp_path / "corpus", *words, code=2)
+    assert not (tmp_path / "corpus").exists()
