@@ -142,8 +142,7 @@ def _put_range(owner: Any, name: str, start: Any, stop: Any, given: Any) -> None
 
 
 def _put_keyed(frame: Frame, name: str, key: Any, value: Any) -> None:
-    frame.machine.collections[name][key] = value
-    frame.machine.pending.pop((name, id(key)), None)
+    frame.machine.put(name, key, value)
 
 
 def _put_local(frame: Frame, name: str, value: Any) -> None:

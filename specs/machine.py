@@ -45,6 +45,9 @@ class Machine:
     _holders: dict[tuple[str, Ptr], Obj] = field(default_factory=dict)
     _owners: dict[int, int] = field(default_factory=dict)
     _owned: dict[int, Obj] = field(default_factory=dict)
+    _apart: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _placed: int = 0
+    _listed: dict[int, tuple[Obj, ...]] = field(default_factory=dict)
 
     def begin(self, made: Obj, address: Ptr | None) -> None:
         """A handle object comes to life at `address`; its region, if it has one, gets one owner more."""
@@ -58,6 +61,7 @@ class Machine:
             self._owners[id(region)] = owners + 1
             if owners == 0:
                 self._owned[id(region)] = region
+                self._placed += 1
                 self.live_bytes += self.size_of(region)
         if address is not None:
             made.earlier = self._holders.get((made.kind, address))
@@ -83,15 +87,31 @@ class Machine:
                 self._owners[id(region)] -= 1
                 if self._owners[id(region)] == 0:
                     del self._owned[id(region)]
+                    self._apart.pop(id(region), None)
                     self.live_bytes -= self.size_of(region)
 
     def drop(self, collection: Any, key: Any, doubtful: bool) -> None:
         """Remove what a keyed collection holds for `key`, if anything."""
         if key in collection:
+            self._listed.clear()
             if doubtful:
                 collection[key] = UNKNOWN
             else:
                 del collection[key]
+
+    def put(self, name: str, key: Any, value: Any) -> None:
+        """Let the keyed collection `name` hold `value` for `key`."""
+        self.collections[name][key] = value
+        self.pending.pop((name, id(key)), None)
+        self._listed.clear()
+
+    def values(self, collection: dict[Any, Any]) -> tuple[Obj, ...]:
+        """The known records of a keyed collection; its clauses ask for them again and again."""
+        listed = self._listed.get(id(collection))
+        if listed is None:
+            listed = tuple([value for value in collection.values() if value.__class__ is Obj])
+            self._listed[id(collection)] = listed
+        return listed
 
     def holds(self, name: str, key: Any) -> Any:
         """Whether a keyed collection holds something for `key`: three-valued."""
@@ -126,19 +146,26 @@ class Machine:
                 answer = UNKNOWN
         return answer
 
-    def disjoint(self, region: Obj, start: int, pointers: Sequence[Pointer]) -> bool:
-        """Whether `region` at raw address `start` shares no byte with another certainly live region."""
-        end = start + self.size_of(region)
+    def disjoint(self, region: Obj, start: Ptr, pointers: Sequence[Pointer]) -> bool:
+        """Whether `region` at `start` shares no byte with another certainly live region. Asked once for every place
+        that a region is said to have, and again when other regions have come to life or been placed since."""
+        if self._apart.get(id(region)) == (start.id, self._placed):
+            return True
+        known = self._apart.get(id(region))
+        if known is None or known[0] != start.id:
+            self._placed += 1
+        raw = pointers[start.id].raw
+        end = raw + self.size_of(region)
         for other in self._owned.values():
-            place = self.regions[other.kind]
-            base = other.fields.get(place.base)
+            base = other.fields.get(self.regions[other.kind].base)
             if base.__class__ is not Ptr or other is region:
                 continue
             low = pointers[base.id].raw
             if low < end:
                 size = self.size_of(other)
-                if size and start < low + size and self.region_alive(other) is True:
+                if size and raw < low + size and self.region_alive(other) is True:
                     return False
+        self._apart[id(region)] = start.id, self._placed
         return True
 
     def forget(self) -> None:
@@ -179,6 +206,8 @@ class Machine:
         self._holders = holders
         self._owners = {id(region): count for region, count in copies}
         self._owned = {id(region): region for region, count in copies if count}
+        self._apart = {}
+        self._listed = {}
 
     def summary(self) -> tuple[Any, ...] | None:
         """What a count of live objects must depend on; None while something's life is unknown."""

@@ -40,7 +40,7 @@ def _another(frame: Frame, pointer: Any, item: Any) -> Any:
 def _disjoint(frame: Frame, area: Any, pointer: Any) -> Any:
     if not isinstance(area, Obj) or not isinstance(pointer, Ptr):
         return UNKNOWN
-    return frame.machine.disjoint(area, frame.pointers[pointer.id].raw, frame.pointers)
+    return frame.machine.disjoint(area, pointer, frame.pointers)
 
 
 def _callable(frame: Frame, pointer: Any) -> Any:
@@ -105,8 +105,8 @@ def _earlier(frame: Frame, item: Any) -> Any:
     return item.earlier if isinstance(item, Obj) else None
 
 
-def _values(frame: Frame, collection: Any) -> tuple[Any, ...]:
-    return tuple([value for value in collection.values() if value.__class__ is Obj])
+def _values(frame: Frame, collection: Any) -> tuple[Obj, ...]:
+    return frame.machine.values(collection)
 
 
 @cache
