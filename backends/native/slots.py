@@ -90,6 +90,9 @@ class _Plan:
             self.statement(statement, loops)
 
     def statement(self, statement: Statement, loops: Mapping[str, int]) -> None:
+        if isinstance(statement, Call):
+            self.call(statement, loops)
+            return
         match statement:
             case Repeat(count=count, loop=loop, body=body):
                 self.block(body, {**loops, loop: count})
@@ -101,8 +104,6 @@ class _Plan:
                 if call.target is not None:
                     self.target(call.target.name, at_most, call.function)
                 return
-            case Call():
-                self.call(statement, loops)
             case Write(ref=ref) | Read(ref=ref):
                 self.ref(ref, loops).touched = True
             case Invoke(function=function, args=args):
@@ -124,8 +125,11 @@ class _Plan:
         self.makers.setdefault(name, set()).add(function)
 
     def ref(self, ref: Ref, loops: Mapping[str, int]) -> Variable:
-        variable = self.variables.setdefault(ref.name, Variable())
-        variable.length = max(variable.length, _extent(ref.index, loops))
+        variable = self.variables.get(ref.name)
+        if variable is None:
+            variable = self.variables[ref.name] = Variable()
+        if ref.index is not None:
+            variable.length = max(variable.length, _extent(ref.index, loops))
         variable.fields.setdefault(ref.field, len(variable.fields))
         return variable
 

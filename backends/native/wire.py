@@ -42,6 +42,9 @@ from acl_cts.specs.program import (
 from acl_cts.specs.program_rules import ProgramError, check_threads
 from acl_cts.specs.trace import Capability
 
+_MEMORY = frozenset({Kind.DATA, Kind.ROOM})
+_CONST = int(Arg.CONST)
+
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
@@ -57,24 +60,21 @@ class Lowered:
 
 def lower(program: Program, interface: Interface) -> Lowered:
     """Lower `program`. Raises Malformed or TooLarge when the executor cannot run it whatever the library."""
-    functions = frozenset(s.function for s in walk((*program.body, *program.cleanup)) if isinstance(s, Call))
-    needs = _needs(program)
+    statements = list(walk((*program.body, *program.cleanup)))
+    functions = frozenset([s.function for s in statements if s.__class__ is Call])
+    needs = tuple(dict.fromkeys([_NEEDS[s.__class__] for s in statements if s.__class__ in _NEEDS]))
     if Capability.HOOKS in needs or functions - interface.functions.keys():
         return Lowered(b"", functions, needs)
-    return Lowered(_Lowering(interface, lay_out(program, interface)).program(program), functions, needs)
+    lowering = _Lowering(interface, lay_out(program, interface))
+    return Lowered(lowering.program(program, faults=Capability.FAULT_INJECTION in needs), functions, needs)
 
 
-def _needs(program: Program) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for statement in walk((*program.body, *program.cleanup)):
-        match statement:
-            case FailAllocation():
-                found[Capability.FAULT_INJECTION] = None
-            case Hooks():
-                found[Capability.HOOKS] = None
-            case Parallel():
-                found[Capability.THREAD_SAFE] = None
-    return tuple(found)
+_NEEDS: dict[type, Capability] = {
+    FailAllocation: Capability.FAULT_INJECTION,
+    Hooks: Capability.HOOKS,
+    Parallel: Capability.THREAD_SAFE,
+}
+"""What statements of some kinds need."""
 
 
 @dataclass(slots=True)
@@ -95,10 +95,9 @@ class _Lowering:
         self.number = {name: k for k, name in enumerate(self.interface.functions)}
         self.callback_number = {name: k for k, name in enumerate(self.interface.callbacks)}
 
-    def program(self, program: Program) -> bytes:
+    def program(self, program: Program, *, faults: bool) -> bytes:
         body = self.block(program.body)
         cleanup = self.block(program.cleanup)
-        faults = any(isinstance(s, FailAllocation) for s in walk((*program.body, *program.cleanup)))
         code = layout.HEADER_WORDS + len(body) + len(cleanup)
         words = code + len(self.literals) // 8
         if words * 8 > layout.COMMAND_SIZE - 64:
@@ -118,9 +117,9 @@ class _Lowering:
     def statement(self, statement: Statement) -> list[int]:
         step = self.step
         self.step += 1
+        if isinstance(statement, Call):
+            return self.call(statement, step)
         match statement:
-            case Call():
-                return self.call(statement, step)
             case Repeat(count=count, loop=loop, body=body):
                 self.enter(loop)
                 inner = self.block(body)
@@ -234,6 +233,8 @@ class _Lowering:
     # -------------------------------------------------------------------------------------------------- arguments
 
     def argument(self, signature: Signature, param: Param, value: Value | None) -> list[int]:
+        if value.__class__ is Int and not param.out and param.kind not in _MEMORY and not value.loop:  # most of them
+            return [_CONST, value.value]
         where = f"{signature.name}({param.name})"
         if value is None:
             return self.omitted(signature, param, where)
@@ -247,7 +248,7 @@ class _Lowering:
             return [Arg.ROOM, value.size]
         if isinstance(value, Callback) and param.kind is Kind.CALLBACK and not param.out:
             return [Arg.CALLBACK | value.number << 8 | self.callback_number[param.ctype] << 16, 0]
-        if param.out or param.kind in (Kind.DATA, Kind.ROOM):
+        if param.out or param.kind in _MEMORY:
             raise Malformed(f"{where} cannot be a {type(value).__name__.lower()}")
         return self.plain(value, where)
 
