@@ -7,6 +7,7 @@ from acl_cts.conformance.plugin import (
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_pycollect_makeitem,
+    pytest_runtest_protocol,
     pytest_unconfigure,
 )
 
@@ -15,5 +16,6 @@ __all__ = [
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_pycollect_makeitem",
+    "pytest_runtest_protocol",
     "pytest_unconfigure",
 ]

@@ -123,15 +123,14 @@ def _cost(item: pytest.Item) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """Only the judging itself, when the front door runs it: an item has nothing to set up or to tear down, and two
-    empty phases for each of thousands cost more than many a case."""
+    """Only the judging itself, when the front door runs it: an item has nothing to set up or to tear down, its verdicts
+    travel as events, and what pytest does for an item that passes costs more than many a case."""
     if not isinstance(item, ConformanceItem) or not item.config.stash[PLAN].events:
         return None
-    hook = item.ihook
-    call = pytest.CallInfo.from_call(
-        lambda: hook.pytest_runtest_call(item=item), when="call", reraise=(pytest.exit.Exception, KeyboardInterrupt)
-    )
-    hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
+    call = pytest.CallInfo.from_call(item.runtest, when="call", reraise=(pytest.exit.Exception, KeyboardInterrupt))
+    if call.excinfo is not None:
+        hook = item.ihook
+        hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
     return True
 
 

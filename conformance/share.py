@@ -8,8 +8,11 @@ from typing import TypeVar
 from acl_cts.conformance.case import Case
 from acl_cts.specs.program import BLOCKS, Program, Repeat, Statement, Steady, UntilSame, children, counts
 
-OVERHEAD = 20
+OVERHEAD = 14
 """What a case costs besides its statements, in statements executed and judged; measured."""
+
+SOLO = 150
+"""What a new process for a case costs, in the same measure."""
 
 ALIKE = 16
 """Turns of a repeat that cost something when all are alike: the executor tells the others by their number."""
@@ -19,7 +22,7 @@ T = TypeVar("T")
 
 def weight(case: Case) -> int:
     """What a case may cost, in statements executed and judged."""
-    return work(case.program)
+    return work(case.program) + SOLO * case.solo
 
 
 def work(program: Program) -> int:
