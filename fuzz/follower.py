@@ -46,6 +46,7 @@ from acl_cts.specs.program import (
     Value,
     When,
     Write,
+    walk,
 )
 from acl_cts.specs.rules import Rules, compile_rules
 from acl_cts.specs.trace import Capability
@@ -145,7 +146,12 @@ class Follower:
         return kept is not None
 
     def insert(self, body: tuple[Statement, ...]) -> None:
-        """Append statements that are known to be fine together and whose names stand for nothing yet."""
+        """Append statements that are known to be fine together and whose names stand for nothing yet. Where some of
+        their functions are not to be called, what is left is mended."""
+        if self.only is not None and any(s.function not in self.facts for s in walk(body) if isinstance(s, Call)):
+            for statement in body:
+                self.add(statement)
+            return
         for statement in body:
             self._trust(statement, NOTHING)
         self.body.extend(body)

@@ -106,7 +106,7 @@ def test_names_of_backends() -> None:
     with pytest.raises(BackendError, match="no backend 'cuda'; there are core, simulator, acl"):
         open_backend("cuda", Options())
     with pytest.raises(
-        BackendError, match=r"core: no flavour 'msan'; did you mean tsan\?; there are plain, asan, tsan"
+        BackendError, match=r"core: no flavour 'msan'; did you mean tsan\?; there are plain, asan, cover, tsan"
     ):
         open_backend("core:msan", Options())
     with pytest.raises(BackendError, match="no profile 'nobody'"):

@@ -152,7 +152,12 @@ def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_
         if not Target("core", session).watches_leaks:
             assert session.identity.details["lost memory"].startswith("not checked")
             return
-    run(tmp_path, 480, library=build_planted("refused-register-loses-memory"))
+    # A checker sees only what nothing points at any more, and what is left on a stack may hide that for long.
+    library = build_planted("refused-register-loses-memory")
+    for seed in range(1, 9):
+        run(tmp_path, 1920, library=library, seed=seed)
+        if known(tmp_path / FOLDER):
+            break
     (found,) = known(tmp_path / FOLDER)
     assert found.bucket.root.verdict == "leak"
     assert "aclrtAllocatorRegister" in (found.folder / "program.txt").read_text()
