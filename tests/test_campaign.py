@@ -155,10 +155,11 @@ def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_
     # A checker sees only what nothing points at any more, and what is left on a stack may hide that for long.
     library = build_planted("refused-register-loses-memory")
     for seed in range(1, 9):
-        run(tmp_path, 1920, library=library, seed=seed)
-        if known(tmp_path / FOLDER):
+        corpus = tmp_path / str(seed)
+        run(corpus, 1920, library=library, seed=seed)
+        if known(corpus / FOLDER):
             break
-    (found,) = known(tmp_path / FOLDER)
+    (found,) = known(corpus / FOLDER)
     assert found.bucket.root.verdict == "leak"
     assert "aclrtAllocatorRegister" in (found.folder / "program.txt").read_text()
 

@@ -29,13 +29,13 @@ from acl_cts.specs.loader import load_spec
 from acl_cts.stdout import show
 
 MUTANTS = 150
-"""Mutants by default: a sample that keeps the whole within five minutes on two processors."""
+"""Mutants by default: a sample; all of them would take an hour."""
 
 WRITTEN = ("score.json", "score.html")
 
 EPILOG = """\b
 Examples:
-  acl-cts score                                    everything, under five minutes
+  acl-cts score                                    everything, about ten minutes
   acl-cts score --defect references-8-bit          one planted defect
   acl-cts score --kind leak --out score            all of one kind, with a page
   acl-cts score --sample 60                        what fits into a minute
