@@ -50,6 +50,7 @@ from acl_cts.specs.program_rules import check_name
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.recipe import Recipe
 from acl_cts.specs.seal import SEAL, sealed, write_seal
+from acl_cts.specs.source_plan import arguments
 
 FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
@@ -729,7 +730,7 @@ def _as_program(body: tuple[Statement, ...]) -> Program:
 
 
 def program_problem(interface: Interface, program: Program) -> str:
-    """What is wrong with the calls of a program: functions or parameters that do not exist; '' when nothing is."""
+    """What is wrong with the calls of a program: what does not exist, or does not suit; '' when nothing is."""
     for statement in _statements(program):
         if isinstance(statement, Call):
             problem = call_problem(interface, statement)
@@ -739,7 +740,7 @@ def program_problem(interface: Interface, program: Program) -> str:
 
 
 def call_problem(interface: Interface, call: Call) -> str:
-    """What is wrong with a call's function name or argument names; '' when nothing is."""
+    """What is wrong with a call's function name, argument names or kinds of arguments; '' when nothing is."""
     signature = interface.functions.get(call.function)
     if signature is None:
         return f"unknown function {call.function}"
@@ -750,4 +751,8 @@ def call_problem(interface: Interface, call: Call) -> str:
         return f"{call.function} has no parameter {', '.join(sorted(given - names)) or 'given twice'}"
     if not needed <= given:
         return f"{call.function} needs {', '.join(sorted(needed - given))}"
+    try:
+        arguments(call, signature)
+    except ProgramError as error:
+        return error.what
     return ""
