@@ -77,7 +77,7 @@ def situation(text: str) -> str:
 
 def _told(text: str, known: tuple[tuple[str, str], ...]) -> str:
     for pattern, chinese in known:
-        found = re.fullmatch(pattern, text)
+        found = re.fullmatch(pattern, text, re.DOTALL)
         if found:
             return chinese.format(*(CAUSES.get(group, group) for group in found.groups()))
     return ""
