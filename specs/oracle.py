@@ -220,6 +220,7 @@ class _Judge:
         other.machine = other.run_of.machine
         other.ledger = self.ledger.fork()
         other.lives = dict(self.lives)
+        other.steady = dict(self.steady)
         other.called = [*self.called]
         return other
 
@@ -229,6 +230,7 @@ class _Judge:
         other.ledger = self.ledger.fork()
         other.ledger.add(earlier.ledger)
         other.lives = dict(self.lives)
+        other.steady = dict(self.steady)
         other.called = [*self.called]
         return other
 
@@ -251,7 +253,8 @@ class _Judge:
     def state(self) -> Hashable:
         """What the judgement of all that is still to come depends on."""
         lives = frozenset((summary, record.step, record.loops) for summary, (record, _) in self.lives.items())
-        return fingerprint(self.run_of), lives, self.settles, self.ledger.kept, self.ledger.leak, self.faults
+        steady = frozenset(self.steady.items())
+        return fingerprint(self.run_of), lives, steady, self.settles, self.ledger.kept, self.ledger.leak, self.faults
 
     def explained(self) -> None:
         """Some order explains every block."""

@@ -171,6 +171,30 @@ def test_what_a_block_leaves_alive_is_no_leak() -> None:
     assert judgement.verdict is not Verdict.LEAK
 
 
+def test_what_threads_keep_is_found_in_whatever_order_they_are_followed() -> None:
+    text = """\
+a = aclrtAllocBuf(size=4096)
+parallel:
+    branch:
+        b = aclrtCopyBufRef(buf=a)
+    branch:
+        c = aclrtCopyBufRef(buf=a)
+steady in 1024 to 2**22:
+    parallel:
+        branch:
+            d = aclrtAllocBuf(size=4096)
+            aclrtFreeBuf(buf=d)
+        branch:
+            e = aclrtAllocBuf(size=4096)
+            aclrtFreeBuf(buf=e)
+"""
+    _, _, sound = told(text)
+    assert sound.verdict is Verdict.PASS
+    assert "mbuf.free.gives-back" in sound.held
+    _, _, judgement = told(text, "CORE_DEFECT=CORE_DEFECT_uncounted_areas_stay")
+    assert [found.clause for found in judgement.discrepancies] == ["mbuf.free.gives-back"]
+
+
 # ---- the cases
 
 
