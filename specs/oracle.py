@@ -8,9 +8,7 @@ which backend answered.
 from __future__ import annotations
 
 import copy
-import zlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 from acl_cts.specs.answer_text import answer_text, call_text, short
@@ -21,6 +19,7 @@ from acl_cts.specs.growth import growing, leaked
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.interleavings import Interleaver, TooManyError
 from acl_cts.specs.judgement import Finding, Judgement, Observation, Strength, Verdict
+from acl_cts.specs.ledger import Ledger, inconsistent
 from acl_cts.specs.model import Clause, Spec
 from acl_cts.specs.program import (
     Call,
@@ -36,7 +35,6 @@ from acl_cts.specs.program import (
     Steady,
     UntilSame,
     Write,
-    content,
     counts,
     size,
 )
@@ -59,12 +57,10 @@ from acl_cts.specs.trace import (
     callback_result,
 )
 from acl_cts.specs.values import CELL, UNKNOWN, Obj, equal, normalise
+from acl_cts.specs.written import compare_read, compose, kept
 
 EXPLICIT_REPEATS = 3
 """Identical iterations that are judged one by one before the rest is taken to be alike."""
-
-CONTENT_LIMIT = 64 * 2**20
-"""A written range longer than this many bytes is not remembered, and reads of it are not judged."""
 
 
 Watch = Callable[[FunctionRules, Frame, Judged], None]
@@ -91,55 +87,6 @@ class _Called(NamedTuple):
     function: str
     failed: bool
     fault_fired: bool
-
-
-@dataclass(slots=True)
-class _Ledger:
-    """What has been found so far."""
-
-    discrepancies: list[Finding] = field(default_factory=list)
-    blocked: list[Finding] = field(default_factory=list)
-    notes: list[Finding] = field(default_factory=list)
-    observations: dict[tuple[str, str, str], Observation] = field(default_factory=dict)
-    held: set[str] = field(default_factory=set)
-    succeeded: set[str] = field(default_factory=set)
-    scarce: str = ""
-    missed: str = ""
-    leak: str = ""
-    kept: bool = False
-    fault_fired: bool = False
-    granted: int = 0
-    stopped: str = ""
-
-    def fork(self) -> _Ledger:
-        """A copy that goes its own way."""
-        return replace(
-            self,
-            discrepancies=[*self.discrepancies],
-            blocked=[*self.blocked],
-            notes=[*self.notes],
-            observations=dict(self.observations),
-            held=set(self.held),
-            succeeded=set(self.succeeded),
-        )
-
-    def add(self, other: _Ledger) -> None:
-        """Take over what `other` has found besides, in a state like this one."""
-        self.discrepancies = [*other.discrepancies]
-        self.blocked = _united(other.blocked, self.blocked)
-        self.notes = _united(other.notes, self.notes)
-        self.observations = {**self.observations, **other.observations}
-        self.held |= other.held
-        self.succeeded |= other.succeeded
-        self.scarce = self.scarce or other.scarce
-        self.missed = self.missed or other.missed
-        self.fault_fired |= other.fault_fired
-        self.granted = max(self.granted, other.granted)
-
-
-def _united(first: list[Finding], further: list[Finding]) -> list[Finding]:
-    known = {(finding.clause, finding.step) for finding in first}
-    return [*first, *(finding for finding in further if (finding.clause, finding.step) not in known)]
 
 
 _THREADS = "common.threads"
@@ -179,7 +126,7 @@ class _Judge:
         self.trace = trace
         self.run_of = Execution.of(spec, program)
         self.machine = self.run_of.machine
-        self.ledger = _Ledger()
+        self.ledger = Ledger()
         self.robust = Capability.ROBUST_HANDLES in trace.capabilities
         self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
         self.steady: dict[int, tuple[Any, ...] | None] = {}
@@ -620,14 +567,14 @@ class _Judge:
             return
         self.ledger.held.add(kind.usable)
         if isinstance(statement, Write):
-            region.writes.append((statement.offset, _kept(statement)))
+            region.writes.append((statement.offset, kept(statement)))
             return
-        known = _compose(region.writes, statement.offset, statement.length)
+        known = compose(region.writes, statement.offset, statement.length)
         if not region.writes and record.data:
             self._observe(self.spec.clauses[kind.fresh], "other" if any(record.data) else "zero", record.step, "")
             self.ledger.held.add(kind.fresh)
         clause = self.spec.clauses[kind.content_clause(region.fields)]
-        verdict, observed = _compare_read(known, record)
+        verdict, observed = compare_read(known, record)
         if verdict is False:
             self._violated(clause, record, [region], observed)
         elif verdict is True:
@@ -851,28 +798,6 @@ class _Judge:
         return Verdict.PASS, ""
 
 
-def inconsistent(spec: Spec, observations: Iterable[Observation]) -> list[Finding]:
-    """Notes for questions that got different answers, of clauses where the same answer is expected every time."""
-    answers: dict[tuple[str, str], dict[str, int]] = {}
-    for seen in observations:
-        if seen.clause and spec.clauses[seen.clause].consistent:
-            answers.setdefault((seen.clause, seen.key), {}).setdefault(seen.answer, seen.step)
-    clause = spec.clauses["common.same-answer"]
-    return [
-        Finding(
-            clause.id,
-            clause.strength,
-            spec.clauses[name].function,
-            max(given.values()),
-            (),
-            f"{clause.text_en} ({name})",
-            f"{key or spec.clauses[name].function}: {' and '.join(sorted(given))}",
-        )
-        for (name, key), given in answers.items()
-        if len(given) > 1
-    ]
-
-
 # ----------------------------------------------------------------------------------------------------- plain helpers
 
 
@@ -888,32 +813,3 @@ def _moved(record: Any, loops: tuple[int, ...]) -> Any:
 
 _REST = {kind: tuple(kind.__dataclass_fields__)[2:] for kind in get_args(Record)}
 """By type of record, its fields after `step` and `loops`."""
-
-
-def _kept(statement: Write) -> bytes:
-    return content(statement.data) if statement.data.length <= CONTENT_LIMIT else b""
-
-
-def _compose(writes: list[tuple[int, bytes]], offset: int, length: int) -> bytes | None:
-    """What a read must show, or None when not every byte of it is known."""
-    if length > CONTENT_LIMIT:
-        return None
-    shown, known = bytearray(length), bytearray(length)
-    for start, data in writes:
-        low, high = max(start, offset), min(start + len(data), offset + length)
-        if low < high:
-            shown[low - offset : high - offset] = data[low - start : high - start]
-            known[low - offset : high - offset] = b"\1" * (high - low)
-    return bytes(shown) if all(known) else None
-
-
-def _compare_read(known: bytes | None, record: TouchRecord) -> tuple[bool | None, str]:
-    if known is None:
-        return None, ""
-    if record.data is not None:
-        at = next((k for k, (a, b) in enumerate(zip(record.data, known, strict=False)) if a != b), -1)
-        if record.data == known:
-            return True, ""
-        return False, f"byte {at} reads 0x{record.data[at]:02x}, 0x{known[at]:02x} was written"
-    expected = zlib.crc32(known)
-    return record.crc == expected, f"CRC-32 of the content is {record.crc or 0:08x}, of what was written {expected:08x}"
