@@ -13,10 +13,10 @@ from acl_cts.specs.model import Spec
 class Ledger:
     """What has been found so far.
 
-    `observations` by clause, answer and question; `held`: clauses that held; `succeeded`: functions. `scarce`: a refusal
-    that may be a lack of resources, `missed`: what was not reached, `leak`: the clause that lost memory is put down to,
-    `stopped`: why nothing after it could be judged; '' for none. `kept`: whether a refused call had state to keep.
-    `granted`: bytes of the largest size that was granted.
+    `observations` by clause, answer and question; `held`: clauses that held; `succeeded`: functions. `scarce`: a
+    refusal that may be a lack of resources, `missed`: what was not reached, `leak`: the clause that lost memory is put
+    down to, `stopped`: why nothing after it could be judged; '' for none. `kept`: whether a call was refused, so that
+    state had to be kept. `granted`: bytes of the largest size that was granted.
     """
 
     discrepancies: list[Finding] = field(default_factory=list)
