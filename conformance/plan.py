@@ -18,7 +18,8 @@ class Plan:
 
     `deadline`: reading of the monotonic clock after which nothing is executed any more. `events`: the journal, to which
     every verdict is appended as it falls. `failures`: folder for what is kept of failures. Both '' for none. `resume`:
-    what the journal has verdicts for is left out. `repeat`: how often each case is judged.
+    what the journal has verdicts for is left out. `repeat`: how often each case is judged. `traces`: file to which the
+    trace of every case is appended; `challenge`: file with programs that are further cases. Both '' for none.
     """
 
     backends: tuple[str, ...]
@@ -32,6 +33,8 @@ class Plan:
     failures: str = ""
     resume: bool = False
     repeat: int = 1
+    traces: str = ""
+    challenge: str = ""
 
     def to_json(self) -> str:
         """One line of JSON."""
