@@ -24,20 +24,19 @@ LONGEST = 200
 
 def keeping(command: Command) -> Command:
     """--keep-traces, --challenge."""
-    for decorate in reversed(
-        (
-            click.option("--keep-traces", is_flag=True, help="Keep the answers to every case in traces/ too."),
-            click.option(
-                "--challenge",
-                default="",
-                metavar="SEED",
-                callback=_seed,
-                help="Further cases, drawn by a reviewer's seed: any text.",
-            ),
-        )
-    ):
-        command = decorate(command)
-    return command
+    kept = click.option("--keep-traces", is_flag=True, help="Keep the answers to every case in traces/ too.")
+    return kept(challenging(command))
+
+
+def challenging(command: Command) -> Command:
+    """--challenge."""
+    return click.option(
+        "--challenge",
+        default="",
+        metavar="SEED",
+        callback=_seed,
+        help="Further cases, drawn by a reviewer's seed: any text.",
+    )(command)
 
 
 def _seed(context: click.Context, option: click.Parameter, seed: str) -> str:

@@ -30,8 +30,8 @@ VERSION = 1
 
 
 def draw_challenge(spec: Spec, seed: str, cases: Iterable[Case], number: int = NUMBER) -> Challenge:
-    """`number` programs of `seed`: no call is undefined, no program is among `cases` or there twice, and none needs what a
-    library with the documented functions may lack."""
+    """`number` programs of `seed`: no call is undefined, no program is among `cases` or there twice, and none needs
+    what a library with the documented functions may lack."""
     known = {digest(case.program) for case in cases}
     return Challenge(seed, tuple(itertools.islice(_drawn(spec, seed, known), number)))
 

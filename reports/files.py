@@ -65,10 +65,15 @@ def forget_files(folder: Path, names: Iterable[str]) -> None:
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write `data` as JSON in UTF-8, its outer levels with a line for each entry, sealed. Raises ReportError."""
+    """Write `data` as `sealed` tells it. Raises ReportError."""
+    write_text(path, sealed(data))
+
+
+def sealed(data: Mapping[str, Any]) -> str:
+    """`data` as JSON, its outer levels with a line for each entry, with a seal."""
     # In JSON the escape of what UTF-8 cannot hold is read as what it stands for.
     text = ("".join(_json(dict(data), LEVELS, "\n")) + "\n").encode("utf-8", "backslashreplace").decode("utf-8")
-    write_text(path, f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text)}"{END}')
+    return f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text)}"{END}'
 
 
 SEAL = "seal"
@@ -105,20 +110,29 @@ def _json(data: Any, levels: int, end: str) -> Iterator[str]:
 def read_json(path: Path) -> Any:
     """What the JSON file `path`, written by `write_json`, holds. Raises ReportError, also when it was changed."""
     try:
-        text = path.read_bytes().decode("utf-8")
-        data = json.loads(text)
+        return unsealed(path, path.read_bytes())
     except OSError as error:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+class SealError(ReportError):
+    """A file was cut off, or changed after it was written."""
+
+
+def unsealed(path: Path | str, raw: bytes) -> Any:
+    """What the bytes `raw` of the file `path` hold, which `sealed` told. Raises ReportError; SealError when they were
+    changed."""
+    try:
+        text = raw.decode("utf-8")
+        data = json.loads(text)
     except UnicodeDecodeError as error:
         raise ReportError(f"{path}: is not JSON but binary data") from error
     except (ValueError, RecursionError) as error:
         raise ReportError(f"{path}: is not JSON ({error})") from error
     head, mark, seal = text.rpartition(f',\n "{SEAL}": "')
     if not mark or not isinstance(data, dict):
-        raise ReportError(
-            f"{path}: has no seal at its end, so it is cut off or not of this suite; run again to get one"
-        )
+        raise SealError(f"{path}: has no seal at its end, so it is cut off or not of this suite; run again to get one")
     if seal != f'{_seal_of(head + END)}"{END}':
-        raise ReportError(f"{path}: was changed after it was written (its seal does not fit); run again to get it")
+        raise SealError(f"{path}: was changed after it was written (its seal does not fit); run again to get it")
     del data[SEAL]
     return data
