@@ -10,7 +10,7 @@ import click
 from acl_cts.backends.backend import Session
 from acl_cts.commands.options import Command
 from acl_cts.conformance.case import Case
-from acl_cts.conformance.challenge import FILE, challenge_to_json
+from acl_cts.conformance.challenge import FILE, challenge_to_json, remember
 from acl_cts.conformance.trace_file import FOLDER, SUFFIX, KeptProbe, Recorded, TraceFile
 from acl_cts.fuzz.challenge import draw_challenge
 from acl_cts.reports.files import ReportError, forget_files, write_json
@@ -51,13 +51,15 @@ def forget_kept(folder: Path) -> None:
     forget_files(folder / FOLDER, [path.name for path in (folder / FOLDER).glob(f"*{SUFFIX}")])
 
 
-def keep_challenge(folder: Path, spec: Spec, seed: str, cases: Iterable[Case]) -> str:
+def keep_challenge(folder: Path, spec: Spec, seed: str, cases: Iterable[Case], tables: tuple[str, ...]) -> str:
     """Draw the challenge of `seed` into the report folder `folder`: the file, or '' without a seed. Raises
     ReportError."""
     if not seed:
         return ""
     path = folder / FILE
-    write_json(path, challenge_to_json(draw_challenge(spec, seed, cases)))
+    drawn = draw_challenge(spec, seed, cases)
+    write_json(path, challenge_to_json(drawn.challenge))
+    remember(str(path), tables, drawn.cases)
     return str(path)
 
 

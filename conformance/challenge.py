@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +51,26 @@ def challenge_cases(spec: Spec, challenge: Challenge) -> tuple[Case, ...]:
     return tuple(sorted((case for case in found if case is not None), key=lambda case: case.id))
 
 
-@cache
+_KNOWN: dict[tuple[str, tuple[str, ...]], tuple[Case, ...]] = {}
+"""Cases by file and tables; making cases of programs takes seconds, and test processes inherit these."""
+
+
+def remember(path: str, tables: tuple[str, ...], cases: tuple[Case, ...]) -> None:
+    """The challenge in the file `path` has these cases."""
+    _KNOWN[path, tables] = cases
+
+
 def cases_in(path: str, tables: tuple[str, ...]) -> tuple[Case, ...]:
     """The cases of the challenge in the file `path`, '' for none. Raises ReportError."""
     if not path:
         return ()
-    spec = load_spec(more=tables)
-    try:
-        return challenge_cases(spec, challenge_from_json(read_json(Path(path)), spec))
-    except ValueError as error:
-        raise ReportError(f"{path}: is no challenge ({error}); remove it and run again") from error
+    if (path, tables) not in _KNOWN:
+        spec = load_spec(more=tables)
+        try:
+            remember(path, tables, challenge_cases(spec, challenge_from_json(read_json(Path(path)), spec)))
+        except ValueError as error:
+            raise ReportError(f"{path}: is no challenge ({error}); remove it and run again") from error
+    return _KNOWN[path, tables]
 
 
 def challenge_to_json(challenge: Challenge) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.challenge import Challenge, challenge_case
@@ -29,14 +30,24 @@ VERSION = 1
 """Goes up whenever the same seed draws other bytes."""
 
 
-def draw_challenge(spec: Spec, seed: str, cases: Iterable[Case], number: int = NUMBER) -> Challenge:
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A challenge, and the cases that its programs are."""
+
+    challenge: Challenge
+    cases: tuple[Case, ...]
+
+
+def draw_challenge(spec: Spec, seed: str, cases: Iterable[Case], number: int = NUMBER) -> Drawn:
     """`number` programs of `seed`: no call is undefined, no program is among `cases` or there twice, and none needs
     what a library with the documented functions may lack."""
     known = {digest(case.program) for case in cases}
-    return Challenge(seed, tuple(itertools.islice(_drawn(spec, seed, known), number)))
+    drawn = list(itertools.islice(_drawn(spec, seed, known), number))
+    found = sorted((case for _, case in drawn), key=lambda case: case.id)
+    return Drawn(Challenge(seed, tuple(program for program, _ in drawn)), tuple(found))
 
 
-def _drawn(spec: Spec, seed: str, known: set[str]) -> Iterator[Program]:
+def _drawn(spec: Spec, seed: str, known: set[str]) -> Iterator[tuple[Program, Case]]:
     number = 1
     for draw in itertools.count():
         program = decode(spec, _bytes(spec, seed, draw), USUAL)
@@ -45,7 +56,7 @@ def _drawn(spec: Spec, seed: str, known: set[str]) -> Iterator[Program]:
             continue
         known.add(digest(case.program))
         number += 1
-        yield program
+        yield program, case
 
 
 def _bytes(spec: Spec, seed: str, draw: int) -> bytes:

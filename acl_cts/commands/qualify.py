@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from dataclasses import dataclass, field
@@ -171,6 +172,7 @@ def verify(package: Path, as_json: bool, quiet: bool, **given: Any) -> int:
     if asked.signature and not asked.signed_by:
         raise click.UsageError("--signature needs --signed-by: a signature of nobody in particular proves nothing")
     progress = _Progress(quiet or as_json)
+    gc.disable()  # what is read stays to the end
     try:
         found = verify_package(package, asked, progress.watch)
     except ArchiveError as error:

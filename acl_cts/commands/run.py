@@ -260,7 +260,7 @@ def _request(
 
 def _challenged(spec: Spec, generated: tuple[Case, ...], request: Request) -> Request:
     """`request` with the cases of its challenge. Raises SelectionError when none of all cases is selected."""
-    path = keep_challenge(request.out, spec, request.given["challenge"], generated)
+    path = keep_challenge(request.out, spec, request.given["challenge"], generated, request.plan.options.tables)
     plan = dataclasses.replace(request.plan, challenge=path)
     plan.selection.apply(generated + cases_in(path, plan.options.tables))
     return dataclasses.replace(request, plan=plan)

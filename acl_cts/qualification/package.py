@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from acl_cts.conformance.profile import load_profile
 from acl_cts.conformance.trace_file import FOLDER as TRACES
 from acl_cts.conformance.trace_file import in_order, trace_file, whole_lines
 from acl_cts.reports.files import ReportError, make_folder, sealed, write_bytes, write_text
+from acl_cts.reports.harmless import harmless
 from acl_cts.reports.manifest import MANIFEST, Manifest, about, manifest_to_json, member_of
 from acl_cts.reports.results import DISCREPANCY, Results
 from acl_cts.reports.statement import STATEMENT, statement
@@ -50,7 +51,9 @@ def write_package(run: Path, out: Path, logs: Sequence[Path] = ()) -> Manifest:
     results = read_results(run)
     spec, cases, case_list = everything(_tables(results))
     _check(run, results, spec)
-    members = dict(_members(run, results, cases, logs))
+    members: dict[str, bytes] = {}
+    for name, content in _members(run, results, cases, logs):
+        members[_distinct(name, members)] = content
     seed = str(results.options.get("challenge", ""))
     told = about(results, table_digests(_tables(results)), case_list, seed)
     manifest = Manifest(told, tuple(member_of(name, members[name]) for name in sorted(members)))
@@ -63,6 +66,19 @@ def write_package(run: Path, out: Path, logs: Sequence[Path] = ()) -> Manifest:
 def case_lines(cases: Sequence[Case]) -> str:
     """The text of `CASES`."""
     return "".join(f"{case.id} {' '.join(sorted(case.clauses))}\n" for case in sorted(cases, key=lambda case: case.id))
+
+
+def _distinct(name: str, known: Iterable[str]) -> str:
+    """`name` as a member can have it: a plain path that differs from those `known` in more than case."""
+    plain = "/".join(part if part not in (".", "..") else "_" for part in harmless(name).split("/"))
+    plain = plain.replace("\\", "_").replace(":", "_")
+    taken = {each.casefold() for each in known}
+    number = 1
+    distinct = plain
+    while distinct.casefold() in taken:
+        number += 1
+        distinct = f"{plain}~{number}"
+    return distinct
 
 
 def _tables(results: Results) -> tuple[str, ...]:

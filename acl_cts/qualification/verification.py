@@ -14,7 +14,7 @@ from typing import Any
 
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.challenge import FILE as CHALLENGE
-from acl_cts.conformance.challenge import challenge_cases, challenge_to_json
+from acl_cts.conformance.challenge import challenge_to_json
 from acl_cts.conformance.consistency import inconsistent
 from acl_cts.conformance.failures import PROGRAM, REPRODUCER, SETTING, TRACE
 from acl_cts.conformance.journal import JOURNAL, Past, stands
@@ -40,6 +40,7 @@ from acl_cts.reports.manifest import Manifest, about
 from acl_cts.reports.profile_use import Claim
 from acl_cts.reports.results import DISCREPANCY, RED, BackendRun, CaseResult, Held, Results
 from acl_cts.reports.tables import tables_of
+from acl_cts.reports.universe import Universe
 from acl_cts.reports.waivers import WaiverFile, take_waivers
 from acl_cts.resume import FREE
 from acl_cts.specs.loader import table_digests
@@ -60,9 +61,8 @@ Watch = Callable[[int, int], None]
 @dataclass(slots=True)
 class Verification:
     """What came of it. `holds`: exit codes that follow from the verifier's own judgement. `signed`: one line about who
-    signed, '' when nobody looked.
-    `judged`: traces judged again, `answered`: answers about limits, `drawn`: cases of the
-    challenge. `whole`: everything was looked at."""
+    signed, '' when nobody looked. `judged`: traces judged again, `answered`: answers about limits, `drawn`: cases of
+    the challenge. `whole`: everything was looked at."""
 
     path: Path
     sha256: str
@@ -193,11 +193,10 @@ class _Verifier:
         drawn = draw_challenge(self.spec, seed, self.listed)
         if CHALLENGE not in self.contents.archive.sizes:
             self._wrong(Wrong.CHALLENGE, CHALLENGE, "is missing")
-        elif self.contents.json(CHALLENGE, Wrong.CHALLENGE) != challenge_to_json(drawn):
+        elif self.contents.json(CHALLENGE, Wrong.CHALLENGE) != challenge_to_json(drawn.challenge):
             self._wrong(Wrong.CHALLENGE, CHALLENGE, f"is not what the seed {harmless(seed)!r} draws")
-        cases = challenge_cases(self.spec, drawn)
-        self.found.drawn = len(cases)
-        return cases
+        self.found.drawn = len(drawn.cases)
+        return drawn.cases
 
     def _complete(self, run: BackendRun, results: Results) -> None:
         """Whether every case that must be there is, and no other."""
@@ -376,7 +375,7 @@ class _Verifier:
             profile=profile if results.profile else None,
             listed=must_pass if results.profile else None,
             expectations=Expectations(None, waivers),
-            known=everything_known(self.spec, self.listed) if waivers else None,
+            known=self._known(results) if waivers else None,
         )
         try:
             ours = expecting.applied(_unmarked(results))
@@ -399,6 +398,12 @@ class _Verifier:
                 told = f"exit code {final(holds)} follows from the cases, {results.code} is stated"
             self._wrong(Wrong.EXIT, "results.json", told)
         self.found.holds = self._holding(holds, results, waivers)
+
+    def _known(self, results: Results) -> Universe:
+        """Everything that a pattern may name; a backend that was judged there need not be installed here."""
+        known = everything_known(self.spec, self.listed)
+        judged = {run.backend.partition(":")[0] for run in results.runs}
+        return dataclasses.replace(known, backends=known.backends | judged)
 
     def _holding(self, holds: Sequence[Held], results: Results, waivers: WaiverFile | None) -> tuple[Held, ...]:
         """The exit codes of the verification, when the package is consistent."""
