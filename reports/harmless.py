@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 MOST = 300
 """Characters that are shown of one text."""
 
-UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of characters that change how others look, or are none."""
-
 
 def harmless(text: object, most: int = MOST) -> str:
-    """`text` in one line without control and format characters, which become escapes, and cut to `most` characters."""
+    """`text` in one line, cut to `most` characters; those that change how others look become escapes."""
     whole = str(text)
     shown = "".join(_escaped(character) for character in whole[:most])
     return shown if len(whole) <= most else f"{shown}... ({len(whole)} characters)"
 
 
 def _escaped(character: str) -> str:
-    if unicodedata.category(character) not in UNSEEN:
+    if character.isprintable():
         return character
     code = ord(character)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"

@@ -37,7 +37,7 @@ from acl_cts.reports.files import ReportError
 from acl_cts.reports.harmless import harmless
 from acl_cts.reports.inconsistency import Inconsistency, Wrong
 from acl_cts.reports.manifest import Manifest, about
-from acl_cts.reports.profile_use import Claim
+from acl_cts.reports.profile_use import Claim, ProfileUse
 from acl_cts.reports.results import DISCREPANCY, RED, BackendRun, CaseResult, Held, Results
 from acl_cts.reports.tables import tables_of
 from acl_cts.reports.universe import Universe
@@ -331,24 +331,33 @@ class _Verifier:
     def _profile(self, results: Results) -> tuple[Profile | None, MustPassList | None]:
         """The verifier's own profile of the name that is asked for, or that the package names."""
         stated = results.profile
-        name = self.asked.profile or (stated.name if stated else "")
-        if not name:
-            return None, None
-        if not self.asked.profile and name not in profile_names():
-            unknown = f"the profile {harmless(name, 60)!r}, which is not known here"
-            told = f"was judged by {unknown}; give it with --profile FILE"
-            raise ArchiveError("other-profile", f"{self.found.path}: {told}")
-        profile = load_profile(name, self.spec)
-        must_pass = read_list(profile)
-        if stated != profile.use(must_pass.sha256 if must_pass else ""):
-            by = f"{harmless(stated.name)} {stated.version} ({harmless(stated.sha256[:12])})" if stated else "none"
-            told = f"the run was judged by {by}, not by the verifier's {profile.name} {profile.version}"
+        wanted = load_profile(self.asked.profile, self.spec) if self.asked.profile else None
+        if wanted is not None and (stated is None or stated.name != wanted.name):
+            used = f"{harmless(stated.name)} {stated.version}" if stated else "none"
+            told = f"the run was judged by the profile {used}, not by {wanted.name} {wanted.version}"
             self._wrong(Wrong.PROFILE, "results.json", told)
-        for member, sha256 in ((PROFILE, profile.written.sha256), (LIST, must_pass.sha256 if must_pass else "")):
-            content = self.contents.optional(member)
-            if stated and sha256 and (content is None or hashlib.sha256(content).hexdigest() != sha256):
-                self._wrong(Wrong.PROFILE, member, "is missing" if content is None else "is not the verifier's")
+            wanted = None
+        if stated is None:
+            return None, None
+        if wanted is None and stated.name not in profile_names():
+            unknown = f"the profile {harmless(stated.name, 60)!r}, which is not known here"
+            raise ArchiveError(
+                "other-profile", f"{self.found.path}: was judged by {unknown}; give it with --profile FILE"
+            )
+        profile = wanted or load_profile(stated.name, self.spec)
+        must_pass = read_list(profile)
+        self._same_profile(stated, profile.use(must_pass.sha256 if must_pass else ""))
         return profile, must_pass
+
+    def _same_profile(self, stated: ProfileUse, ours: ProfileUse) -> None:
+        """Whether the profile that the package names and holds is the verifier's."""
+        if stated != ours:
+            told = f"the profile {ours.name} of the run is not the verifier's"
+            self._wrong(Wrong.PROFILE, "results.json", told)
+        for member, sha256 in ((PROFILE, ours.sha256), (LIST, ours.must_pass)):
+            content = self.contents.optional(member)
+            if sha256 and (content is None or hashlib.sha256(content).hexdigest() != sha256):
+                self._wrong(Wrong.PROFILE, member, "is missing" if content is None else "is not the verifier's")
 
     def _waivers(self, results: Results) -> WaiverFile | None:
         raw = self.contents.optional(WAIVERS, MOST_TEXT)
