@@ -422,6 +422,13 @@ def test_a_package_of_a_run_that_kept_no_traces_is_refused(acl: Run, tmp_path: P
     assert not (tmp_path / "work" / "p.zip").exists()
 
 
+def test_there_is_no_package_of_a_run_that_did_not_come_to_its_end(acl: Run, tmp_path: Path) -> None:
+    done = acl("qualify", "--backend", "odd:dies", *SMALL[:4], "--out", "p.zip")
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == "acl-cts: the run did not come to its end, so there is no package of it"
+    assert not (tmp_path / "work" / "p.zip").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "told_what"),
     [

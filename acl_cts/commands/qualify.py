@@ -119,8 +119,8 @@ def _qualify(context: click.Context, given: dict[str, Any]) -> int:
         place = Path(folder) if folder else package.with_suffix("") if package.suffix else Path(f"{out}.run")
         given["backends"] = given["backends"] or ("acl",)
         code = int(context.invoke(run, **given, out=str(place), keep_traces=True))
-        if code == ExitCode.INTERRUPTED:
-            click.echo("acl-cts: no package of an interrupted run", err=True)
+        if code == ExitCode.INTERRUPTED or any(part.trouble for part in read_results(place).runs):
+            click.echo("acl-cts: the run did not come to its end, so there is no package of it", err=True)
             return code
     manifest = write_package(place, package, logs)
     size = package.stat().st_size
