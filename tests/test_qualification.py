@@ -39,7 +39,7 @@ from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.inconsistency import MEANING, Wrong
 
 LATER = "2999-12-31"
-SMALL = ("--group", "state", "--function", "aclrtGetBufDataLen", "--case", "*BufDataLen*", "--jobs", "1")
+SMALL = ("--group", "state", "--function", "aclrtGetBufDataLen", "--case", "*BufDataLen/mbuf-[ar]*", "--jobs", "1")
 TRACES = "traces/odd-wrong-length.jsonl"
 RESULTS, JOURNAL, CHALLENGE = "results.json", "journal.jsonl", "challenge.json"
 
@@ -65,7 +65,7 @@ def test_a_package_is_consistent_and_says_what_the_run_said(small: Path) -> None
     found = verify_package(small)
     assert not found.problems
     run = data_of(members_of(small), RESULTS)["runs"][0]
-    assert found.judged == sum(case["attempts"] > 0 for case in run["cases"]) > 20
+    assert found.judged == sum(case["attempts"] > 0 for case in run["cases"]) > 10
     assert all((run["totals"]["fail"], run["totals"]["pass"], run["accepted"]["waived"]))
     assert found.code == ExitCode.DISCREPANCY
     assert ExitCode.INCOMPLETE in {held.code for held in found.holds}, "it is about a selection only"
@@ -437,6 +437,7 @@ def test_there_is_no_package_of_a_run_that_did_not_come_to_its_end(acl: Run, tmp
         (("--from", "nowhere", "--backend", "core", "--out", "p.zip"), "--backend is for a new one"),
         (("--from", "nowhere", "--out", "p.zip"), "nowhere"),
         (("--out", "p.zip", "--sign", "pgp:me"), "neither gpg:KEY nor minisign:KEY"),
+        (("--out", "p.zip", "--sign", "minisign:nowhere.key"), "minisign"),
         (("verify", "nowhere.zip"), "is no file"),
         (("verify", "nowhere.zip", "--signature", "x"), "needs --signed-by"),
         (("--out", "p.zip", "verify", "nowhere.zip"), "--out is none of them"),

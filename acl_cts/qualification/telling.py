@@ -49,6 +49,7 @@ def _lines(found: Verification) -> Iterator[str]:
         yield from _about(found.manifest.about, results)
         for run in results.runs:
             yield from _run(run)
+    if found.whole and found.manifest is not None:
         answers = f" and {counted(found.answered, 'answer')} about limits" if found.answered else ""
         yield f"  judged again      {counted(found.judged, 'trace')}{answers}"
         yield f"  statement         {_statement(found.unfilled)}"
