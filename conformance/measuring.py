@@ -33,8 +33,8 @@ DEFECT_TIMEOUT = 2.0
 MUTANT_TIMEOUT = 0.5
 """Seconds without progress after which a call hangs; here nobody waits for a slow device."""
 
-FURTHER = 150
-"""Cases after a defect was found in which the clause of the catalogue is still looked for."""
+FURTHER = 50
+"""Short cases of the clause of the catalogue that are still judged for it after a defect was found."""
 
 LIGHT = 300
 """Statements up to which a case is short: most faults show in one of these, and a long one costs as much as fifty."""
@@ -64,7 +64,8 @@ class LibrariesTask:
 
 @dataclass(frozen=True, slots=True)
 class DefectTask:
-    """The cases until the defect shows: those of its family first, short before long."""
+    """The cases until the defect shows: first those that call its function, then those of its family, short before
+    long."""
 
     defect: Defect
 
@@ -187,14 +188,14 @@ class Measuring:
         show as a note counts as missed when it is accused: a note changes no verdict."""
         advisory = defect.shows is Shows.NOTE
         started, answered = time.monotonic(), 0
-        family = self.spec.functions[defect.function].family
         shown: Shown | None = None
-        rest = iter(self._order(lambda case: case.family != family))
+        rest = iter(self._order(self._far_from(defect)))
 
         def feed() -> Iterator[Case]:
             while shown is None and (case := next(rest, None)) is not None:
                 yield case
-            yield from islice((case for case in rest if defect.function in case.functions), FURTHER)
+            further = (case for case in rest if defect.clause in case.clauses and case.id not in self._long)
+            yield from islice(further, FURTHER)
 
         for trial in tried(self.memo, session, feed()):
             answered += trial.calls
@@ -253,7 +254,12 @@ class Measuring:
             self._builder = MutantBuilder(folder)
         return self._builder
 
-    def _order(self, later: Callable[[Case], bool]) -> list[Case]:
+    def _far_from(self, defect: Defect) -> Callable[[Case], int]:
+        """How far a case is from a defect: it calls the function, it is of the same family, or neither."""
+        family = self.spec.functions[defect.function].family
+        return lambda case: 0 if defect.function in case.functions else 1 if case.family == family else 2
+
+    def _order(self, later: Callable[[Case], int]) -> list[Case]:
         """All cases, those last that come `later`; short ones before long ones, otherwise as in the suite."""
         return sorted(self.cases, key=lambda case: (later(case), case.id in self._long))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from acl_cts.conformance.attempt import Attempt
-from acl_cts.conformance.plugin import GARBAGE
+from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.trial import calls
 from acl_cts.fuzz.bucket import Bucket
 from acl_cts.fuzz.corpus import Corpus
@@ -152,8 +151,7 @@ class Campaign:
                 yield from self._compared(lane, made.program, (answer, judgement), *answers[place])
         for lane in self._lanes:
             yield from self._leak(lane)
-        if gc.get_count()[0] > GARBAGE:
-            gc.collect()
+        tidy()
         if time.monotonic() - self._spoke > TOLD_EVERY:
             self._spoke = time.monotonic()
             yield self._event("figures", {}, self._now())

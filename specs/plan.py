@@ -240,7 +240,7 @@ class _World:
 
     def note(self, rules: FunctionRules, frame: Frame, accepted: bool) -> None:
         outcome = "success" if accepted else "refusal"
-        for rule in rules.after[outcome]:
+        for rule in rules.after[outcome][0]:
             if rule.when(frame) is True:
                 self.clauses.add(rule.clause.id)
         if not accepted:

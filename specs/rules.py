@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Term, compile_effect, guard, lenient
+from acl_cts.specs.evaluate import Term, Terms, compile_effect, consequences, guard, guards, lenient
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Clause, Function, Spec
@@ -29,16 +29,20 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionRules:
-    """The rules of one function, by what they decide; `after`: postconditions by the outcome that they
-    follow; `params`: name, kind and C type of each; `inputs`: name and kind of the parameters that take a handle;
-    `by_handle`: success is a handle, not NULL; `principal`: the output that a call's name stands for, or `ret`."""
+    """The rules of one function, by what they decide; `wrong`, `doubtful`, `right`: all guards of `errors`, `opens` and
+    `successes` at once; `after`: postconditions by the outcome that they follow, with all of them at once; `params`:
+    name, kind and C type of each; `inputs`: name and kind of the parameters that take a handle; `by_handle`: success is
+    a handle, not NULL; `principal`: the output that a call's name stands for, or `ret`."""
 
     function: Function
     errors: tuple[Rule, ...]
     opens: tuple[Rule, ...]
     successes: tuple[Rule, ...]
     posts: tuple[Rule, ...]
-    after: dict[str, tuple[Rule, ...]]
+    wrong: Terms
+    doubtful: Terms
+    right: Terms
+    after: dict[str, tuple[tuple[Rule, ...], Terms]]
     keeps: tuple[Rule, ...]
     effect: Callable[[Frame], None]
     aliases: tuple[tuple[str, str, Term], ...]
@@ -86,16 +90,18 @@ def _function(function: Function) -> FunctionRules:
     def having(outcome: str) -> tuple[Rule, ...]:
         return tuple(rule for rule in rules if rule.clause.outcome == outcome)
 
+    errors, opens, successes = having("error"), having("open"), having("success")
+    posts = tuple(r for r in rules if r.ensures or r.observe)
     return FunctionRules(
         function,
-        having("error"),
-        having("open"),
-        having("success"),
-        tuple(r for r in rules if r.ensures or r.observe),
-        {
-            outcome: tuple(r for r in rules if (r.ensures or r.observe) and r.clause.on in (outcome, "any"))
-            for outcome in ("success", "refusal")
-        },
+        errors,
+        opens,
+        successes,
+        posts,
+        _guards(errors),
+        _guards(opens),
+        _guards(successes),
+        {outcome: _following(posts, outcome) for outcome in ("success", "refusal")},
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
         tuple((name, function.signature.param(name).handle, lenient(tree)) for name, tree in function.aliases.items()),
@@ -104,6 +110,16 @@ def _function(function: Function) -> FunctionRules:
         function.signature.returns is Kind.HANDLE,
         "ret" if function.signature.principal == "return" else function.signature.principal,
     )
+
+
+def _guards(rules: tuple[Rule, ...]) -> Terms:
+    return guards(tuple(rule.clause.when for rule in rules))
+
+
+def _following(posts: tuple[Rule, ...], outcome: str) -> tuple[tuple[Rule, ...], Terms]:
+    """Those of `posts` that follow `outcome`, and all of them at once."""
+    chosen = tuple(rule for rule in posts if rule.clause.on in (outcome, "any"))
+    return chosen, consequences(tuple((rule.clause.when, rule.clause.ensures) for rule in chosen))
 
 
 def _rule(clause: Clause) -> Rule:
