@@ -39,6 +39,9 @@ FURTHER = 50
 LIGHT = 300
 """Statements up to which a case is short: most faults show in one of these, and a long one costs as much as fifty."""
 
+ASKED = 500
+"""Cases that a mutant meets which somebody has reviewed and found equivalent, where that is believed."""
+
 WATCHED_CASES = 400
 """Cases that a mutant which survived all others meets once more under the address sanitizer."""
 
@@ -72,9 +75,11 @@ class DefectTask:
 
 @dataclass(frozen=True, slots=True)
 class MutantTask:
-    """The cases until the mutant is killed: those first that call what its file implements, short before long."""
+    """The cases until the mutant is killed: those first that call what its file implements, short before long.
+    `believed`: of one reviewed as equivalent, only some cases are asked whether that is so."""
 
     mutant: Mutant
+    believed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +139,8 @@ class Measuring:
                 yield from self._libraries(task)
             case DefectTask(defect=defect):
                 yield self._defect(defect)
-            case MutantTask(mutant=mutant):
-                yield self._mutant(mutant)
+            case MutantTask(mutant=mutant, believed=believed):
+                yield self._mutant(mutant, believed)
             case DetectorTask():
                 yield self._detector(task)
 
@@ -210,27 +215,27 @@ class Measuring:
 
     # --------------------------------------------------------------------------------------------------------- mutants
 
-    def _mutant(self, mutant: Mutant) -> MutantScore:
+    def _mutant(self, mutant: Mutant, believed: bool) -> MutantScore:
         try:
             library = self._build().build(mutant)
         except NoCodeError as error:
             return _fate(mutant, Fate.INVALID, evidence=str(error))
         if library is None:
             return _fate(mutant, Fate.EQUIVALENT, evidence="same object code")
-        shown = self._kill(mutant, library)
+        reviewed = self.equivalents.get(key_of(mutant))
+        shown = self._kill(mutant, library, most=ASKED if reviewed and believed else None)
         if shown is not None:
             return _fate(mutant, Fate.KILLED, shown)
-        reviewed = self.equivalents.get(key_of(mutant))
         if reviewed is not None:
             return _fate(mutant, Fate.EQUIVALENT, evidence=f"reviewed: {reviewed.reason}")
         shown = self._kill(mutant, self._build().build_watched(mutant), "asan")
         return _fate(mutant, Fate.KILLED if shown else Fate.SURVIVED, shown)
 
-    def _kill(self, mutant: Mutant, library: Path, flavour: str = "plain") -> Shown | None:
-        """How the mutant is noticed first; a note, which the core itself never gets, is one way. Under the address
-        sanitizer, which sees lost memory, some cases must do."""
+    def _kill(self, mutant: Mutant, library: Path, flavour: str = "plain", most: int | None = None) -> Shown | None:
+        """How the mutant is noticed first, by `most` cases; a note, which the core itself never gets, is one way. Under
+        the address sanitizer, which sees lost memory, some cases must do."""
         exported = implemented(mutant.file)
-        order = self._order(lambda case: not exported & case.functions)
+        order = self._order(lambda case: not exported & case.functions)[:most]
         if flavour == "asan":
             order = in_turn([case for case in order if case.id not in self._long], exported)[:WATCHED_CASES]
         started, answered = time.monotonic(), 0
