@@ -435,9 +435,9 @@ class _Judge:
             self._note(clause, record, self._answer(clause, record), f"a code for: {judged.rules[0].clause.text_en}")
 
     def _posts(self, record: CallRecord, rules: FunctionRules, frame: Frame, objects: list[Obj], outcome: str) -> None:
-        following, ask = rules.after[outcome]
-        for number, truth in ask(frame):
-            rule = following[number]
+        posts = rules.after[outcome]
+        for number, truth in posts.ask(frame):
+            rule = posts.rules[number]
             if truth is True:
                 self.ledger.held.add(rule.clause.id)
                 if self.ledger.kept:

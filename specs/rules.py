@@ -28,11 +28,22 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Posts:
+    """The postconditions that follow one outcome: the guards of all at once, and what those that hold say. `implied`:
+    clauses that every such answer puts to the test."""
+
+    rules: tuple[Rule, ...]
+    met: Terms
+    ask: Terms
+    implied: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FunctionRules:
     """The rules of one function, by what they decide; `wrong`, `doubtful`, `right`: all guards of `errors`, `opens` and
-    `successes` at once; `after`: postconditions by the outcome that they follow, with all of them at once; `params`:
-    name, kind and C type of each; `inputs`: name and kind of the parameters that take a handle; `by_handle`: success is
-    a handle, not NULL; `principal`: the output that a call's name stands for, or `ret`."""
+    `successes` at once; `after`: postconditions by the outcome that they follow; `params`: name, kind and C type of
+    each; `inputs`: name and kind of the parameters that take a handle; `by_handle`: success is a handle, not NULL;
+    `principal`: the output that a call's name stands for, or `ret`."""
 
     function: Function
     errors: tuple[Rule, ...]
@@ -42,7 +53,7 @@ class FunctionRules:
     wrong: Terms
     doubtful: Terms
     right: Terms
-    after: dict[str, tuple[tuple[Rule, ...], Terms]]
+    after: dict[str, Posts]
     keeps: tuple[Rule, ...]
     effect: Callable[[Frame], None]
     aliases: tuple[tuple[str, str, Term], ...]
@@ -91,17 +102,16 @@ def _function(function: Function) -> FunctionRules:
         return tuple(rule for rule in rules if rule.clause.outcome == outcome)
 
     errors, opens, successes = having("error"), having("open"), having("success")
-    posts = tuple(r for r in rules if r.ensures or r.observe)
     return FunctionRules(
         function,
         errors,
         opens,
         successes,
-        posts,
+        tuple(r for r in rules if r.ensures or r.observe),
         _guards(errors),
         _guards(opens),
         _guards(successes),
-        {outcome: _following(posts, outcome) for outcome in ("success", "refusal")},
+        {outcome: _following(rules, outcome) for outcome in ("success", "refusal")},
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
         tuple((name, function.signature.param(name).handle, lenient(tree)) for name, tree in function.aliases.items()),
@@ -116,10 +126,11 @@ def _guards(rules: tuple[Rule, ...]) -> Terms:
     return guards(tuple(rule.clause.when for rule in rules))
 
 
-def _following(posts: tuple[Rule, ...], outcome: str) -> tuple[tuple[Rule, ...], Terms]:
-    """Those of `posts` that follow `outcome`, and all of them at once."""
-    chosen = tuple(rule for rule in posts if rule.clause.on in (outcome, "any"))
-    return chosen, consequences(tuple((rule.clause.when, rule.clause.ensures) for rule in chosen))
+def _following(rules: list[Rule], outcome: str) -> Posts:
+    chosen = tuple(r for r in rules if (r.ensures or r.observe) and r.clause.on in (outcome, "any"))
+    implied = [r.clause for r in rules if (r.clause.unobservable if outcome == "success" else r.clause.keeps)]
+    ask = consequences(tuple((rule.clause.when, rule.clause.ensures) for rule in chosen))
+    return Posts(chosen, _guards(chosen), ask, frozenset(clause.id for clause in implied))
 
 
 def _rule(clause: Clause) -> Rule:
