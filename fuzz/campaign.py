@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from acl_cts.backends.native.session import NativeSession
 from acl_cts.conformance.attempt import Attempt
 from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.trial import calls
@@ -66,6 +67,12 @@ class Campaign:
     def __post_init__(self) -> None:
         self.spec = load_spec(more=self.plan.options.tables)
         self.corpus = Corpus(self.plan.corpus, self.plan.quota)
+
+    @property
+    def workers(self) -> tuple[int, ...]:
+        """The processes in which the libraries are now."""
+        sessions = [lane.target.session for lane in self._lanes]
+        return tuple(s.pid for s in sessions if isinstance(s, NativeSession) and s.pid is not None)
 
     # ------------------------------------------------------------------------------------------ from start to end
 
