@@ -131,8 +131,8 @@ def _cell(standing: Standing, id: str) -> Cell:
 
 def _change(cells: tuple[Cell, ...]) -> Change:
     before, after = cells[0], cells[-1]
-    if before is PASSED and after is PASSED:
-        return Change.UNCHANGED if all(cell is PASSED for cell in cells) else Change.WAVERED
+    if before == PASSED and after == PASSED:
+        return Change.UNCHANGED if all(cell == PASSED for cell in cells) else Change.WAVERED
     if after == "":
         return Change.REMOVED
     then = before if isinstance(before, Stand) else NOWHERE

@@ -10,6 +10,7 @@ from acl_cts.reports.diff_words import (
     answers,
     breaking,
     compared,
+    detail,
     gaps,
     measured,
     probe,
@@ -126,7 +127,8 @@ def _uncompared(noun: str, rows: list[tuple[Shift, str]]) -> Iterator[str]:
 
 
 def _limit(limit: LimitChange) -> str:
-    return f"  limit {limit.shift}: {' → '.join(map(measured, limit.cells))}  {probe(limit)}"
+    because = f"  ({detail(limit)})" if detail(limit) else ""
+    return f"  limit {limit.shift}: {' → '.join(map(measured, limit.cells))}  {probe(limit)}{because}"
 
 
 def _point(point: PointChange) -> str:

@@ -15,7 +15,7 @@ from acl_cts.reports.difference import (
     LimitChange,
     PointChange,
 )
-from acl_cts.reports.limit_result import LimitResult, LimitVerdict
+from acl_cts.reports.limit_result import BROKEN, LimitResult, LimitVerdict
 from acl_cts.reports.limit_table import units
 from acl_cts.reports.results import Cause
 from acl_cts.reports.standing import Stand
@@ -81,6 +81,12 @@ def measured(cell: LimitResult | None) -> str:
         if cell.verdict is not LimitVerdict.AS_DOCUMENTED:
             told += f" ({cell.verdict.value})"
     return f"{told} (accepted)" if cell.accepted else told
+
+
+def detail(limit: LimitChange) -> str:
+    """Why the last version's limit is wrong; '' where it is not."""
+    last = limit.cells[-1]
+    return last.detail if last is not None and last.verdict in BROKEN else ""
 
 
 def probe(limit: LimitChange) -> str:

@@ -58,8 +58,8 @@ PASSED = Stand(Verdict.PASS)
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How one backend stands. `gap`: why a case that is not among `cases` may still be one, '' when none can: then it
-    does not exist there. `answers`: by open point and case. `held`, `broken`: clauses that were kept, and those that
-    were not with the number of cases that show it, advice included."""
+    does not exist there. `answers`: by open point and case, of cases that did not fail. `held`, `broken`: clauses that
+    were kept, and those that were not with the number of cases that show it, advice included."""
 
     backend: str
     identity: Mapping[str, str] = field(default_factory=dict)
@@ -99,7 +99,8 @@ def standing_from_json(data: Mapping[str, Any], place: str, partial: str) -> Sta
             cases[name] = stand
             held.update(case["held"])
             broken.update({found["clause"] for kind in ("discrepancies", "notes") for found in case[kind]})
-            for clause, seen in _observed(case["observations"]):
+            # What a case sees after it failed says little about the open points.
+            for clause, seen in () if stand.failed else _observed(case["observations"]):
                 answers.setdefault(clause, {})[name] = seen
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"{place}.cases[{number}] is no case ({error})") from error

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from acl_cts.commands.report_diff import diff
 from acl_cts.reports.files import check_files, make_folder, write_text
 from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.stored import read_results, results_path
@@ -14,7 +15,10 @@ from acl_cts.stdout import show
 
 @click.group("report")
 def report() -> None:
-    """Make reports from the results of a run."""
+    """Make reports from the results of a run, or of several."""
+
+
+report.add_command(diff)
 
 
 @report.command(
