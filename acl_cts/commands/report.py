@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from acl_cts.commands.report_diff import diff
+from acl_cts.commands.report_trend import history
 from acl_cts.reports.files import check_files, make_folder, write_text
 from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.stored import read_results, results_path
@@ -19,6 +20,7 @@ def report() -> None:
 
 
 report.add_command(diff)
+report.add_command(history)
 
 
 @report.command(
