@@ -27,6 +27,7 @@ from acl_cts.conformance.repeated import repeated
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
 from acl_cts.conformance.setting import setting_of
+from acl_cts.conformance.sharding import sharded
 from acl_cts.conformance.share import share, weight
 from acl_cts.reports.files import ReportError
 from acl_cts.reports.results import RED, CaseResult
@@ -88,7 +89,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
         return None
     plan = collector.config.stash[PLAN]
     try:
-        chosen = plan.selection.apply(everything(plan.options.tables)[1])
+        chosen = sharded(plan.selection.apply(everything(plan.options.tables)[1]), *plan.part)
     except (SelectionError, SpecError) as error:
         collector.config.stash[BENCH].give_up(error, usage=True)
     return [

@@ -47,6 +47,7 @@ def _head(results: Results) -> str:
         "",
         f"Tables {code(results.spec[:12])}, {prose(results.started)}."
         + _profile(results)
+        + (f" **{str(results.shard).capitalize()}.**" if results.shard else "")
         + (" A selection of the cases." if results.filtered else "")
         + ("" if results.finished else " **Interrupted: the results are partial.**"),
         "",

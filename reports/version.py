@@ -8,6 +8,7 @@ from pathlib import Path
 
 from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import FORMAT
+from acl_cts.reports.shard import Shard
 from acl_cts.reports.standing import Standing, standing_from_json
 from acl_cts.reports.stored import RESULTS, results_path
 from acl_cts.reports.typed import Typed
@@ -84,7 +85,7 @@ def _partial(read: Typed) -> str:
     """Why a run does not hold all cases."""
     if "shard" in read.data:
         shard = read.nested("shard")
-        return f"shard {shard.count('number')} of {shard.count('of')}"
+        return str(Shard(shard.count("number"), shard.count("of")))
     if read.flag("filtered"):
         return "a run of a selection"
     return "" if read.flag("finished") else "the run was interrupted"

@@ -14,7 +14,23 @@ from acl_cts.reports.stored import read_results, results_path
 from acl_cts.stdout import show
 
 
-@click.group("report")
+class Reports(click.Group):
+    """Imports `merge` when it is asked for: it alone needs what makes the cases."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every subcommand."""
+        return [*super().list_commands(ctx), "merge"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The subcommand called `cmd_name`."""
+        if cmd_name == "merge":
+            from acl_cts.commands.report_merge import merge_shards
+
+            return merge_shards
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group("report", cls=Reports)
 def report() -> None:
     """Make reports from the results of a run, or of several."""
 
