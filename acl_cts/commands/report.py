@@ -40,7 +40,7 @@ report.add_command(history)
 
 
 @report.command(
-    short_help="HTML, Markdown, JUnit and text from a results.json.",
+    short_help="HTML, Markdown, JUnit, SARIF and text from a results.json.",
     epilog="""\b
 Examples:
   acl-cts report render report                       every form, beside the results

@@ -66,7 +66,7 @@ Examples:
   acl-cts run --shard 2/4 --out shard-2            a quarter of the cases
 
 \b
-Written to DIR: results.json, report.html, report.md, junit.xml, summary.txt,
+Written to DIR: results.json, report.html, report.md, report.sarif, junit.xml, summary.txt,
 journal.jsonl (every verdict as it fell; --resume goes on from there), and for every
 failure failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
 repro.c, trace.json and run.json. --max-time counts from the start of the command, building
