@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from acl_cts.reports.advice import advice, unjudged
 from acl_cts.reports.exit_code import counts, counts_limit
+from acl_cts.reports.html_report import UNSHOWABLE
 from acl_cts.reports.limit_grid import cell, documented, where
 from acl_cts.reports.limit_result import BROKEN, LimitResult
 from acl_cts.reports.results import RED, BackendRun, CaseResult, Results
@@ -40,7 +41,7 @@ def sarif(results: Results) -> str:
     """The document, a SARIF run for each backend."""
     runs = [_run(results, run) for run in results.runs]
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return UNSHOWABLE.sub("\ufffd", json.dumps(document, ensure_ascii=False, indent=1)) + "\n"
 
 
 def _run(results: Results, run: BackendRun) -> dict[str, Any]:
@@ -174,7 +175,7 @@ def _suppressed(accepted: tuple[str, ...]) -> dict[str, Any]:
     if not accepted:
         return {}
     reason = f"accepted by {', '.join(accepted)}"
-    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": reason}]}
+    return {"suppressions": [{"kind": "external", "justification": reason}]}
 
 
 def _invocation(results: Results, run: BackendRun, left: int) -> dict[str, Any]:

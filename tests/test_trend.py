@@ -1,8 +1,9 @@
-"""The history of a library: every run in the order of time, in pictures that say what changed, and what is not known."""
+"""The history of a library: every run in the order of time, and what changed in pictures."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -92,11 +93,10 @@ def test_boxes_stay_inside_and_labels_apart(tmp_path: Path) -> None:
     assert all(box.x >= 0 and box.x + box.width <= bars.width for box in bars.boxes)
     assert all(box.y >= 0 and box.y + box.height <= bars.height for box in bars.boxes)
     for y in {label.y for label in bars.labels if label.anchor == "middle"}:
-        ends = [
-            (label.x - 3.2 * len(label.text), label.x + 3.2 * len(label.text)) for label in bars.labels if label.y == y
-        ]
+        labels = [label for label in bars.labels if label.y == y]
+        ends = [(label.x - 3.2 * len(label.text), label.x + 3.2 * len(label.text)) for label in labels]
         assert len(ends) > 4
-        assert all(left < right for (_, left), (right, _) in zip(ends, ends[1:], strict=False))
+        assert all(left < right for (_, left), (right, _) in itertools.pairwise(ends))
 
 
 def test_limits_and_open_points_that_changed_come_first(tmp_path: Path) -> None:
