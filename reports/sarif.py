@@ -62,7 +62,7 @@ def _run(results: Results, run: BackendRun) -> dict[str, Any]:
                 "rules": [_rule(results, name) for name in rules],
             }
         },
-        "automationDetails": {"id": f"acl-cts/{quote(run.backend, safe='')}{_suffix(results)}/"},
+        "automationDetails": {"id": f"acl-cts/{_quoted(run.backend)}{_suffix(results)}/"},
         "originalUriBaseIds": {"REPORT": {"description": {"text": "the folder of the report"}}},
         "invocations": [_invocation(results, run, len(found) - len(shown))],
         "results": shown,
@@ -124,7 +124,7 @@ def _program(case: CaseResult) -> dict[str, Any]:
     region: dict[str, Any] = {"startLine": 1}
     if case.evidence is not None and case.evidence.program:
         region["snippet"] = {"text": case.evidence.program[:SNIPPET]}
-    uri = quote(f"{case.files}/program.txt".encode("utf-8", "replace"))
+    uri = _quoted(f"{case.files}/program.txt", "/")
     return {"artifactLocation": {"uri": uri, "uriBaseId": "REPORT"}, "region": region}
 
 
@@ -211,6 +211,11 @@ def _utc(time: str) -> str:
         return datetime.fromisoformat(time).strftime("%Y-%m-%dT%H:%M:%SZ")
     except ValueError:
         return ""
+
+
+def _quoted(text: str, safe: str = "") -> str:
+    """Any text as part of an address."""
+    return quote(text.encode("utf-8", "replace"), safe=safe)
 
 
 def _digest(*parts: str) -> str:
