@@ -13,7 +13,9 @@ from typing import NoReturn
 import click
 
 from acl_cts import __version__
-from acl_cts.reports.exit_code import ExitCode
+from acl_cts.reports.exit_codes import ExitCode
+from acl_cts.specs.faults import BadInput, SuiteFault
+from acl_cts.specs.suggestion import suggestion
 from acl_cts.stdout import OutputError, silence, unwritten
 
 COMMANDS = {
@@ -65,8 +67,6 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a suggestion in the error."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from acl_cts.conformance.selection import suggestion
-
             hint = suggestion(args[0], COMMANDS) or f"; there are: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command is called {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
@@ -119,9 +119,9 @@ def _guarded(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return ExitCode.USAGE
-    except _mistakes() as error:
+    except BadInput as error:
         return _say(error, ExitCode.USAGE)
-    except _breakdowns() as error:
+    except SuiteFault as error:
         return _say(error, ExitCode.HARNESS)
     except OutputError as error:
         return _lost(error)
@@ -138,26 +138,6 @@ def _guarded(args: list[str]) -> int:
         # A fault of the suite; Python's own exit code for it, 1, would accuse the library.
         traceback.print_exc()
         return _say("internal error, please report it with the lines above", ExitCode.HARNESS)
-
-
-def _mistakes() -> tuple[type[Exception], ...]:
-    """What the user can mend. Asked for only when something went wrong: the modules that know them take half a second
-    to import, and commands that only read reports need none of them."""
-    from acl_cts.backends.backend import BackendError
-    from acl_cts.conformance.journal import JournalError
-    from acl_cts.conformance.launch import Usage
-    from acl_cts.conformance.selection import SelectionError
-    from acl_cts.reports.files import ReportError
-    from acl_cts.specs.loader import SpecError
-
-    return SpecError, BackendError, SelectionError, ReportError, JournalError, Usage
-
-
-def _breakdowns() -> tuple[type[Exception], ...]:
-    """Faults of the suite that it can name itself."""
-    from acl_cts.backends.backend import HarnessError
-
-    return (HarnessError,)
 
 
 def _lost(error: OutputError) -> ExitCode:

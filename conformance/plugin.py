@@ -20,6 +20,7 @@ from acl_cts.conformance.case import Case
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.events import Charged, Collected, Event, EventFile, Judged, Started, Supported, Trouble
 from acl_cts.conformance.failures import keep
+from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.generator import case_list_hash
 from acl_cts.conformance.journal import JournalError, Story, full, read_journal
 from acl_cts.conformance.plan import Plan
@@ -41,9 +42,6 @@ PLAN = pytest.StashKey[Plan]()
 BENCH = pytest.StashKey["Bench"]()
 FULL = 74
 """Exit code of a test process that cannot write the journal any more."""
-
-GARBAGE = 400_000
-"""New containers after which garbage is collected, between two cases."""
 
 GREY = frozenset({Verdict.NOT_RUN, Verdict.NOT_SUPPORTED, Verdict.INCONCLUSIVE})
 """Verdicts that leave an item skipped when it has no others."""
@@ -69,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the plan."""
-    gc.disable()  # judging makes many small objects that live long and few cycles; see Bench.judge
+    gc.disable()  # garbage is collected between two cases
     text = config.getoption("--acl-plan")
     config.stash[PLAN] = Plan.from_json(text) if text else _plan_of_options(config)
     config.stash[BENCH] = Bench(config.stash[PLAN])
@@ -222,8 +220,7 @@ class Bench:
                 result = replace(result, files=self._keep(backend, case, outcome))
             self.send(Judged(backend, result, shard))
             del outcome
-            if gc.get_count()[0] > GARBAGE:
-                gc.collect()
+            tidy()
             yield result
 
     def send(self, event: Event) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 
+from acl_cts.reports.exit_codes import PRECEDENCE as PRECEDENCE
+from acl_cts.reports.exit_codes import ExitCode as ExitCode
 from acl_cts.reports.expected import BaselineUse, Expected, Use
 from acl_cts.reports.limit_result import BROKEN, LimitResult
 from acl_cts.reports.profile_use import Claim
@@ -20,29 +21,6 @@ FLOOR = 64 * 1024
 
 ALWAYS = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.LEAK, Verdict.FLAKY})
 """Verdicts that no `--fail-on` takes out of account."""
-
-
-class ExitCode(IntEnum):
-    """The only exit codes of `acl-cts` that are a contract."""
-
-    AS_EXPECTED = 0
-    DISCREPANCY = 1
-    USAGE = 2
-    HARNESS = 3
-    INCOMPLETE = 4
-    STALE = 5
-    INTERRUPTED = 130
-
-
-PRECEDENCE = (
-    ExitCode.INTERRUPTED,
-    ExitCode.USAGE,
-    ExitCode.HARNESS,
-    ExitCode.DISCREPANCY,
-    ExitCode.INCOMPLETE,
-    ExitCode.STALE,
-)
-"""Which code is returned when several hold."""
 
 
 def counts(case: CaseResult, fail_on: frozenset[Strength]) -> bool:

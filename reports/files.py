@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from acl_cts.specs.faults import BadInput
 
-class ReportError(Exception):
+
+class ReportError(BadInput):
     """A report cannot be written or read. The message is one line: what, where, what to do."""
 
 

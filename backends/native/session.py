@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from acl_cts.backends.backend import BackendError, HarnessError, Identity, Options
 from acl_cts.backends.native import layout
@@ -31,6 +31,21 @@ _BITS = {
     8: Capability.LIVE_COUNT,
 }
 DATA_ACCESS = ("auto", "direct", "copy")
+
+
+RECENT = 8192
+"""Lowered programs that are kept: more than there are cases, as these are put to one library after another."""
+
+
+class _Kept(NamedTuple):
+    """A program that was lowered; it is kept with it, so that no other one gets its identity."""
+
+    program: Program
+    interface: Interface
+    lowered: Lowered
+
+
+_RECENT: dict[int, _Kept] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +190,7 @@ class NativeSession:
         """Execute `program`; with `solo` in a process of its own. Raises HarnessError for faults of the suite, and
         BackendError when the library does not start any more, as after the loss of its device."""
         try:
-            lowered = self.lower(program)
+            lowered = self._lowered(program)
         except Malformed as error:
             return self._unexecuted(End.ERROR, str(error))
         except TooLarge as error:
@@ -200,6 +215,17 @@ class NativeSession:
     def lower(self, program: Program) -> Lowered:
         """`program` for `run_raw` and `run_batch`. Raises Malformed or TooLarge."""
         return lower(program, self._interface)
+
+    def _lowered(self, program: Program) -> Lowered:
+        """As `lower`, done once for a program that is put to one library after another."""
+        kept = _RECENT.get(id(program))
+        if kept is not None and kept.program is program and kept.interface is self._interface:
+            return kept.lowered
+        lowered = lower(program, self._interface)
+        if len(_RECENT) >= RECENT:
+            _RECENT.clear()
+        _RECENT[id(program)] = _Kept(program, self._interface, lowered)
+        return lowered
 
     def lacking(self, lowered: Lowered) -> str:
         """What a lowered program needs and this backend has not, '' when it can run."""
