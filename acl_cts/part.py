@@ -21,7 +21,7 @@ def taken_shard(given: dict[str, Any]) -> Shard | None:
     """The shard in `given`, None for a whole run. Raises click.UsageError with options that choose cases in ways that
     the other shards would not know of."""
     text = given.get("shard", "")
-    for name, option in (("keyword", "-k"), ("rerun_failed", "--rerun-failed")):
+    for name, option in (("keyword", "-k"), ("rerun_failed", "--rerun-failed"), ("challenge", "--challenge")):
         if text and given.get(name):
             raise click.UsageError(f"--shard does not go with {option}; choose cases by --family, --case and so on")
     return Shard.parse(text) if text else None

@@ -24,6 +24,7 @@ from acl_cts.backends.native import layout
 from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.challenge import cases_in
 from acl_cts.conformance.consistency import inconsistent
 from acl_cts.conformance.events import Begun, Finished, Left, Opened
 from acl_cts.conformance.failures import PROGRAM, REPRODUCER, forget, tidy
@@ -33,7 +34,9 @@ from acl_cts.conformance.limit_probe import probe_backend
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.plugin import everything
 from acl_cts.conformance.sharding import sharded
+from acl_cts.conformance.trace_file import trace_file
 from acl_cts.expecting import Expecting, expecting, take_expecting
+from acl_cts.keeping import forget_kept, keep_challenge, keeping, recording
 from acl_cts.part import checked_shard, taken_shard
 from acl_cts.progress import RunProgress
 from acl_cts.reports.environment import environment
@@ -142,6 +145,7 @@ class Request:
 @click.option(
     "--repeat", default=1, show_default=True, type=click.IntRange(1), metavar="N", help="Judge each case N times."
 )
+@keeping
 @click.option("--fail-on", multiple=True, metavar="STRENGTH", help="explicit, obligation, implied. [default: all]")
 @click.option(
     "--format", "form", default="text", type=click.Choice(["text", "json"]), help="Form of the summary on stdout."
@@ -179,7 +183,9 @@ def run(**given: Any) -> int:
         # The reports first: whenever this is cut off, nothing calls the new run finished.
         forget_files(request.out, WRITTEN)
         forget(request.out / "failures")
+        forget_kept(request.out)
         journal.clear()
+    request = _challenged(spec, generated, request)
     with _ended_politely():
         results = _judge(spec, request, ready, journal)
     tidy(request.out / "failures")
@@ -243,13 +249,15 @@ def _request(
         part=(shard.number, shard.of) if shard else (1, 1),
     )
     plan.selection.check(spec)
-    number = len(sharded(plan.selection.apply(generated), *plan.part))
+    chosen = tuple(filter(plan.selection.matches, generated))
+    if not given["challenge"]:
+        chosen = sharded(plan.selection.apply(generated), *plan.part)
     own = all(backend.partition(":")[0] in OWN for backend in plan.backends)
     return Request(
         backends=plan.backends,
         plan=plan,
         out=Path(given["out"]).absolute(),
-        jobs=past.begun.jobs if past else given["jobs"] or (2 if own and number >= WORTH_TWO else 1),
+        jobs=past.begun.jobs if past else given["jobs"] or (2 if own and len(chosen) >= WORTH_TWO else 1),
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
@@ -261,6 +269,14 @@ def _request(
         only=only,
         shard=shard,
     )
+
+
+def _challenged(spec: Spec, generated: tuple[Case, ...], request: Request) -> Request:
+    """`request` with the cases of its challenge. Raises SelectionError when none of all cases is selected."""
+    path = keep_challenge(request.out, spec, request.given["challenge"], generated, request.plan.options.tables)
+    plan = dataclasses.replace(request.plan, challenge=path)
+    plan.selection.apply(generated + cases_in(path, plan.options.tables))
+    return dataclasses.replace(request, plan=plan)
 
 
 def _strengths(named: tuple[str, ...]) -> frozenset[Strength]:
@@ -326,6 +342,8 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun, journal: Journa
     make_folder(folder)
     journal.send(Opened(backend, looked.identity, looked.capabilities))
     plan = dataclasses.replace(request.plan, backends=(backend,), events=str(journal.path), failures=str(folder))
+    if (traces := _traces(request, backend)) is not None:
+        plan = dataclasses.replace(plan, traces=str(traces))
     if request.only:
         ids = tuple(request.only[backend])
         plan = dataclasses.replace(plan, selection=dataclasses.replace(plan.selection, ids=ids))
@@ -379,13 +397,19 @@ def _limits(
         return of_family and (not chosen.functions or recipe.function in chosen.functions)
 
     known = {entry.function: entry for entry in support}
-    return probe_backend(spec, backend, plan.options, known, plan.deadline, choice)
+    kept = recording(_traces(request, backend))
+    return probe_backend(spec, backend, plan.options, known, plan.deadline, choice, kept)
 
 
 def _failures(request: Request, backend: str) -> Path:
     """Where failures of `backend` are kept: beside each other for one backend, apart for several."""
     folder = request.out / "failures"
     return folder if len(request.backends) == 1 else folder / backend.replace(":", "-").replace("/", "-")
+
+
+def _traces(request: Request, backend: str) -> Path | None:
+    """Where every trace of `backend` is kept, None when they are not."""
+    return trace_file(request.out, backend) if request.given["keep_traces"] else None
 
 
 def _placed(request: Request, folder: Path, backend: str, case: CaseResult) -> CaseResult:
