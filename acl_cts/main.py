@@ -22,6 +22,7 @@ COMMANDS = {
     "run": ("acl_cts.commands.run", "run", "Judge a library and write results, summary and reproducers."),
     "list": ("acl_cts.commands.list_cases", "list_cases", "Print case ids, one a line."),
     "replay": ("acl_cts.commands.replay", "replay", "Execute stored programs again, or judge stored traces."),
+    "qualify": ("acl_cts.commands.qualify", "qualify", "Run, and pack what another party can verify; verify it."),
     "report": ("acl_cts.commands.report", "report", "Make HTML, Markdown, JUnit and text from results."),
     "fuzz": ("acl_cts.commands.fuzz", "fuzz", "Search for faults with random programs, guided by coverage."),
     "baseline": ("acl_cts.commands.baseline", "baseline", "Keep what is known to fail; look at waivers."),
@@ -44,7 +45,8 @@ Examples:
 
 \b
 Exit codes: 0 as expected, 1 discrepancy, 2 usage, 3 the suite itself failed,
-4 incomplete, 5 a waiver, or part of the baseline, is out of date, 130 interrupted."""
+4 incomplete, 5 a waiver, or part of the baseline, is out of date, 6 a package
+contradicts itself (qualify verify), 130 interrupted."""
 
 
 class Commands(click.Group):

@@ -113,6 +113,11 @@ def read_journal(path: Path) -> Past:
         content = path.read_bytes()
     except OSError as error:
         raise JournalError(f"{path}: no run to go on with ({error.strerror}); start one without --resume") from error
+    return take_journal(path, content)
+
+
+def take_journal(path: Path, content: bytes) -> Past:
+    """The same for a journal of which the bytes `content` are at hand; `path` is only told."""
     past: Past | None = None
     for event in _events(path, content):
         if isinstance(event, Begun):

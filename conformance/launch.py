@@ -27,7 +27,7 @@ from acl_cts.backends.backend import HarnessError
 from acl_cts.conformance.events import Collected, DamagedEventError, Event, EventReader, Judged, Supported, Trouble
 from acl_cts.conformance.journal import Story
 from acl_cts.conformance.plan import Plan
-from acl_cts.conformance.plugin import FULL, everything
+from acl_cts.conformance.plugin import FULL, cases_of
 from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport
 from acl_cts.specs.faults import BadInput
 from acl_cts.specs.judgement import Verdict
@@ -148,7 +148,7 @@ class Launch:
         reader = EventReader(events)
         reader.skip()
         logs = [folder / f"log-{shard}" for shard in range(self.jobs)]
-        everything(self.plan.options.tables)
+        cases_of(self.plan)
         children: list[ForkProcess] = []
         try:
             children += [self._start(shard, events, log) for shard, log in enumerate(logs)]

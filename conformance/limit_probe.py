@@ -69,13 +69,14 @@ def probe_backend(
     support: Mapping[str, FunctionSupport],
     deadline: float | None = None,
     choice: Choice = every,
+    through: Callable[[Session], Session] = lambda session: session,
 ) -> tuple[LimitResult, ...]:
-    """The same for a backend that is opened for it."""
+    """The same for a backend that is opened for it; `through`: what the session is used through."""
     if not recipes(spec, choice):
         return ()
     try:
         with open_backend(backend, options) as session:
-            return probe_limits(spec, session, support, deadline, choice=choice)
+            return probe_limits(spec, through(session), support, deadline, choice=choice)
     except (HarnessError, BackendError) as error:
         return tuple(_unprobed(spec, recipes(spec, choice), str(error)))
 

@@ -18,6 +18,7 @@ from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.budget import Budget, Signature
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.case_cache import cached_cases
+from acl_cts.conformance.challenge import cases_in
 from acl_cts.conformance.events import Charged, Collected, Event, EventFile, Judged, Started, Supported, Trouble
 from acl_cts.conformance.failures import keep
 from acl_cts.conformance.garbage import tidy
@@ -28,7 +29,9 @@ from acl_cts.conformance.repeated import repeated
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
 from acl_cts.conformance.setting import setting_of
+from acl_cts.conformance.sharding import sharded
 from acl_cts.conformance.share import share, weight
+from acl_cts.conformance.trace_file import KeptQuestions, KeptTrace, TraceFile
 from acl_cts.reports.files import ReportError
 from acl_cts.reports.results import RED, CaseResult
 from acl_cts.specs.judgement import Verdict
@@ -86,8 +89,8 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
         return None
     plan = collector.config.stash[PLAN]
     try:
-        chosen = plan.selection.apply(everything(plan.options.tables)[1])
-    except (SelectionError, SpecError) as error:
+        chosen = sharded(plan.selection.apply(cases_of(plan)), *plan.part)
+    except (SelectionError, SpecError, ReportError) as error:
         collector.config.stash[BENCH].give_up(error, usage=True)
     return [
         ConformanceItem.from_parent(
@@ -197,6 +200,7 @@ class Bench:
     _sessions: list[Session] = field(default_factory=list)
     _events: EventFile | None = None
     _stories: dict[str, Story] = field(default_factory=dict)
+    _traces: TraceFile | None = None
 
     def story(self, backend: str) -> Story:
         """What the journal tells of `backend`."""
@@ -217,6 +221,9 @@ class Bench:
             result = outcome.result
             if self.plan.failures and result.verdict in RED and outcome.trace is not None:
                 result = replace(result, files=self._keep(backend, case, outcome))
+            if outcome.trace is not None:
+                left_out = case.functions - (outcome.executed or case).functions
+                self._keep_trace(KeptTrace(case.id, outcome.trace, tuple(sorted(left_out))))
             self.send(Judged(backend, result, shard))
             del outcome
             tidy()
@@ -242,6 +249,20 @@ class Bench:
         if self._events is not None:
             self._events.close()
             self._events = None
+        if self._traces is not None:
+            self._traces.close()
+            self._traces = None
+
+    def _keep_trace(self, kept: KeptTrace | KeptQuestions) -> None:
+        """Append `kept` to the plan's file of traces, if it has one."""
+        if not self.plan.traces:
+            return
+        try:
+            if self._traces is None:
+                self._traces = TraceFile(Path(self.plan.traces))
+            self._traces.keep(kept)
+        except OSError as error:
+            pytest.exit(full(self.plan.traces, error), returncode=FULL)
 
     def _runner(self, backend: str) -> Runner:
         if backend not in self._runners:
@@ -253,6 +274,7 @@ class Bench:
                 if self.plan.resume:
                     runner.recall(self.story(backend).judged_by(self.plan.shard[0]))
                 self.send(Supported(backend, tuple(runner.support.values())))
+                self._keep_trace(KeptQuestions(session.missing, session.capabilities, tuple(runner.asked)))
             except (BackendError, HarnessError) as error:
                 self.give_up(error, usage=isinstance(error, BackendError))
             self._runners[backend] = runner
@@ -293,6 +315,11 @@ def everything(tables: tuple[str, ...]) -> tuple[Spec, tuple[Case, ...], str]:
     spec = load_spec(more=tables)
     generated = cached_cases(spec)
     return spec, generated, case_list_hash(generated)
+
+
+def cases_of(plan: Plan) -> tuple[Case, ...]:
+    """The cases that `plan` selects from: all that there are, and those of its challenge. Raises ReportError."""
+    return everything(plan.options.tables)[1] + cases_in(plan.challenge, plan.options.tables)
 
 
 def by_item(chosen: Iterable[Case]) -> Iterator[tuple[str, list[Case]]]:

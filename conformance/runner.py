@@ -43,6 +43,7 @@ class Runner:
     """Judges cases on one session.
 
     `isolate`: each case in a process of its own. `deadline`: reading of the monotonic clock, None for no limit.
+    `asked`: what was executed to decide support, and the answers.
     """
 
     spec: Spec
@@ -51,6 +52,7 @@ class Runner:
     isolate: bool = False
     deadline: float | None = None
     budget: Budget = field(default_factory=Budget)
+    asked: list[tuple[Program, Trace]] = field(default_factory=list)
     _worker: Worker = field(init=False)
     _confirmer: Confirmer = field(init=False)
     _support: dict[str, FunctionSupport] = field(default_factory=dict)
@@ -108,9 +110,7 @@ class Runner:
         return way
 
     def _detoured(self, case: Case, way: Case, outcome: Outcome) -> Outcome:
-        lacking = ", ".join(sorted(case.functions - way.functions))
-        reason = "; ".join(filter(None, (outcome.result.reason, f"judged without {lacking}")))
-        return replace(outcome, result=replace(outcome.result, reason=reason), executed=way)
+        return replace(outcome, result=detoured(case, way, outcome.result), executed=way)
 
     def _over(self) -> Settled | None:
         """The verdict of all that is still to come, once nothing is executed any more."""
@@ -125,29 +125,13 @@ class Runner:
     def _execute(self, case: Case, started: float) -> Outcome:
         first = self._try(case)
         confirmed = self._confirmer.confirm(case, first) if first.failing else Confirmed(first)
-        attempt, judgement = confirmed.attempt, confirmed.attempt.judgement
-        verdict = Verdict.FLAKY if confirmed.flaky else judgement.verdict
-        reason = f"{attempt.reason} ({confirmed.flaky})" if confirmed.flaky else attempt.reason
-        result = CaseResult(
-            id=case.id,
-            verdict=verdict,
-            reason=reason,
-            cause=_cause(attempt),
-            clauses=tuple(sorted(case.clauses)),
-            functions=tuple(sorted(case.functions)),
-            discrepancies=judgement.discrepancies,
-            blocked=judgement.blocked,
-            notes=judgement.notes,
-            observations=judgement.observations,
-            held=tuple(sorted(judgement.held)),
-            succeeded=tuple(sorted(judgement.succeeded)),
-            granted=judgement.granted,
-            breach=attempt.breach,
+        result = replace(
+            told(case, confirmed.attempt, confirmed.flaky),
             duration=time.perf_counter() - started,
             attempts=1 + confirmed.attempts,
             after=tuple(executed.id for executed in confirmed.history),
         )
-        return Outcome(result, attempt.trace, history=confirmed.history)
+        return Outcome(result, confirmed.attempt.trace, history=confirmed.history)
 
     def _try(self, case: Case) -> Attempt:
         trace = self._worker.run(case.id, case.program, solo=case.solo or self.isolate, leaves=case.leaves)
@@ -158,22 +142,54 @@ class Runner:
     def _probe(self, program: Program) -> Trace:
         trace = self._worker.run("support probe", program)
         self.budget.charge(trace)
+        self.asked.append((program, trace))
         return trace
 
     def _expired(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def _settle(self, case: Case, settled: Settled, started: float) -> Outcome:
-        result = CaseResult(
-            id=case.id,
-            verdict=settled.verdict,
-            reason=settled.reason,
-            cause=settled.cause,
-            clauses=tuple(sorted(case.clauses)),
-            functions=tuple(sorted(case.functions)),
-            duration=time.perf_counter() - started,
-        )
-        return Outcome(result)
+        return Outcome(replace(untold(case, settled), duration=time.perf_counter() - started))
+
+
+def told(case: Case, attempt: Attempt, flaky: str = "") -> CaseResult:
+    """What `attempt` tells of `case`, how it came about aside; `flaky`: what was found of a failure that did not
+    repeat."""
+    judgement = attempt.judgement
+    return CaseResult(
+        id=case.id,
+        verdict=Verdict.FLAKY if flaky else judgement.verdict,
+        reason=f"{attempt.reason} ({flaky})" if flaky else attempt.reason,
+        cause=_cause(attempt),
+        clauses=tuple(sorted(case.clauses)),
+        functions=tuple(sorted(case.functions)),
+        discrepancies=judgement.discrepancies,
+        blocked=judgement.blocked,
+        notes=judgement.notes,
+        observations=judgement.observations,
+        held=tuple(sorted(judgement.held)),
+        succeeded=tuple(sorted(judgement.succeeded)),
+        granted=judgement.granted,
+        breach=attempt.breach,
+    )
+
+
+def untold(case: Case, settled: Settled) -> CaseResult:
+    """What is told of `case` when it is not executed."""
+    return CaseResult(
+        id=case.id,
+        verdict=settled.verdict,
+        reason=settled.reason,
+        cause=settled.cause,
+        clauses=tuple(sorted(case.clauses)),
+        functions=tuple(sorted(case.functions)),
+    )
+
+
+def detoured(case: Case, way: Case, result: CaseResult) -> CaseResult:
+    """`result` of `case` when only its part `way` was to be executed."""
+    lacking = ", ".join(sorted(case.functions - way.functions))
+    return replace(result, reason="; ".join(filter(None, (result.reason, f"judged without {lacking}"))))
 
 
 def _cause(attempt: Attempt) -> Cause:

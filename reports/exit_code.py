@@ -47,7 +47,7 @@ def holding(results: Results, fail_on: frozenset[Strength] = DISCREPANCY) -> tup
     """Every exit code that holds for `results`, each with its reasons, in order of precedence."""
     found: list[Held] = [] if results.finished else [Held(ExitCode.INTERRUPTED, "interrupted; the results are partial")]
     for run in results.runs:
-        found.extend(Held(code, f"{run.backend}: {reason}") for code, reason in _of_run(run, results.filtered, fail_on))
+        found.extend(Held(code, f"{run.backend}: {reason}") for code, reason in _of_run(run, results.partial, fail_on))
     if results.expected is not None:
         found.extend(Held(ExitCode.STALE, reason) for reason in stale(results.expected))
     return tuple(sorted(found, key=lambda held: PRECEDENCE.index(ExitCode(held.code))))

@@ -14,6 +14,7 @@ class ExitCode(IntEnum):
     HARNESS = 3
     INCOMPLETE = 4
     STALE = 5
+    INCONSISTENT = 6
     INTERRUPTED = 130
 
 

@@ -67,10 +67,15 @@ def forget_files(folder: Path, names: Iterable[str]) -> None:
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write `data` as JSON in UTF-8, its outer levels with a line for each entry, sealed. Raises ReportError."""
+    """Write `data` as `sealed` tells it. Raises ReportError."""
+    write_text(path, sealed(data))
+
+
+def sealed(data: Mapping[str, Any]) -> str:
+    """`data` as JSON, its outer levels with a line for each entry, with a seal."""
     # In JSON the escape of what UTF-8 cannot hold is read as what it stands for.
     text = ("".join(_json(dict(data), LEVELS, "\n")) + "\n").encode("utf-8", "backslashreplace").decode("utf-8")
-    write_text(path, f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text)}"{END}')
+    return f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text.encode("utf-8"))}"{END}'
 
 
 SEAL = "seal"
@@ -80,8 +85,11 @@ END = "\n}\n"
 """How a sealed file ends."""
 
 
-def _seal_of(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def _seal_of(*parts: bytes | memoryview) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 LEVELS = 4
@@ -107,20 +115,30 @@ def _json(data: Any, levels: int, end: str) -> Iterator[str]:
 def read_json(path: Path) -> Any:
     """What the JSON file `path`, written by `write_json`, holds. Raises ReportError, also when it was changed."""
     try:
-        text = path.read_bytes().decode("utf-8")
-        data = json.loads(text)
+        return unsealed(path, path.read_bytes())
     except OSError as error:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+class SealError(ReportError):
+    """A file was cut off, or changed after it was written."""
+
+
+def unsealed(path: Path | str, raw: bytes) -> Any:
+    """What the bytes `raw` of the file `path` hold, which `sealed` told. Raises ReportError; SealError when they were
+    changed."""
+    try:
+        data = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ReportError(f"{path}: is not JSON but binary data") from error
     except (ValueError, RecursionError) as error:
         raise ReportError(f"{path}: is not JSON ({error})") from error
-    head, mark, seal = text.rpartition(f',\n "{SEAL}": "')
-    if not mark or not isinstance(data, dict):
-        raise ReportError(
-            f"{path}: has no seal at its end, so it is cut off or not of this suite; run again to get one"
-        )
-    if seal != f'{_seal_of(head + END)}"{END}':
-        raise ReportError(f"{path}: was changed after it was written (its seal does not fit); run again to get it")
+    mark = f',\n "{SEAL}": "'.encode()
+    place = raw.rfind(mark)
+    if place < 0 or not isinstance(data, dict):
+        raise SealError(f"{path}: has no seal at its end, so it is cut off or not of this suite; run again to get one")
+    # Files have megabytes: without a copy of what is in front of the seal.
+    if raw[place + len(mark) :] != f'{_seal_of(memoryview(raw)[:place], END.encode())}"{END}'.encode():
+        raise SealError(f"{path}: was changed after it was written (its seal does not fit); run again to get it")
     del data[SEAL]
     return data

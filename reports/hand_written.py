@@ -54,6 +54,11 @@ def read_hand_written(path: Path, schema: Path) -> HandWritten:
         raw = path.read_bytes()
     except OSError as error:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
+    return take_hand_written(path, raw, schema)
+
+
+def take_hand_written(path: Path, raw: bytes, schema: Path) -> HandWritten:
+    """The same for a file of which the bytes `raw` are at hand; `path` is only told."""
     if len(raw) > LARGEST:
         raise ReportError(f"{path}: has {len(raw)} bytes, more than the {LARGEST} that are read")
     data = _parsed(path, raw)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from acl_cts.reports.hand_written import HandWritten, read_hand_written
+from acl_cts.reports.hand_written import HandWritten, read_hand_written, take_hand_written
 from acl_cts.reports.results import BASELINE
 from acl_cts.specs.judgement import Verdict
 
@@ -62,7 +62,15 @@ class WaiverFile:
 
 def load_waivers(path: Path) -> WaiverFile:
     """The waivers in the file `path`. Raises ReportError, also for an id given twice or a day that no calendar has."""
-    written = read_hand_written(path, SCHEMA)
+    return _waivers(read_hand_written(path, SCHEMA))
+
+
+def take_waivers(path: Path, raw: bytes) -> WaiverFile:
+    """The same for a file of which the bytes `raw` are at hand; `path` is only told."""
+    return _waivers(take_hand_written(path, raw, SCHEMA))
+
+
+def _waivers(written: HandWritten) -> WaiverFile:
     seen: dict[str, int] = {}
     waivers = []
     for number, data in enumerate(written.data["waivers"]):

@@ -103,6 +103,15 @@ def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
     return spec
 
 
+def table_digests(more: tuple[str, ...] = ()) -> dict[str, str]:
+    """The SHA-256 of every table that `load_spec` would read, by file name. Raises SpecError."""
+    try:
+        paths = [FOLDER / ERRORS, *_tables_in(FOLDER), *(path for name in more for path in _named(name))]
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    except OSError as error:
+        raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
+
+
 def load_edition(path: Path) -> Spec:
     """The tables of another edition: those in the folder `path`, or the one family in that file. Without an errors.yaml
     beside them the codes are those of this suite. Raises SpecError."""

@@ -28,6 +28,11 @@ gc.set_threshold(100_000, 20, 100)
 @pytest.fixture
 def acl(tmp_path: Path) -> Run:
     """Runs `acl-cts` with the odd backend announced, in an empty folder."""
+    return runner(tmp_path)
+
+
+def runner(tmp_path: Path) -> Run:
+    """Runs `acl-cts` with the odd backend announced, in the new folder `work` of `tmp_path`."""
     site = tmp_path / "site"
     site.mkdir()
     third_party.announce(site)

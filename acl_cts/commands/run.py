@@ -24,6 +24,7 @@ from acl_cts.backends.native import layout
 from acl_cts.backends.registry import open_backend
 from acl_cts.commands.options import OWN, replay_command, selecting, take_options, take_selection, targeting
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.challenge import cases_in
 from acl_cts.conformance.consistency import inconsistent
 from acl_cts.conformance.events import Begun, Finished, Left, Opened
 from acl_cts.conformance.failures import PROGRAM, REPRODUCER, forget, tidy
@@ -32,7 +33,11 @@ from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.limit_probe import probe_backend
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.plugin import everything
+from acl_cts.conformance.sharding import sharded
+from acl_cts.conformance.trace_file import trace_file
 from acl_cts.expecting import Expecting, expecting, take_expecting
+from acl_cts.keeping import forget_kept, keep_challenge, keeping, recording
+from acl_cts.part import checked_shard, taken_shard
 from acl_cts.progress import RunProgress
 from acl_cts.reports.environment import environment
 from acl_cts.reports.evidence import Evidence
@@ -42,6 +47,7 @@ from acl_cts.reports.limit_result import LimitResult
 from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, FunctionSupport, Held, Results, to_json
 from acl_cts.reports.roots import roots
+from acl_cts.reports.shard import Shard
 from acl_cts.reports.tables import tables_of
 from acl_cts.rerun import failed_in, narrowed
 from acl_cts.resume import check_opened, check_same, options_of
@@ -60,9 +66,10 @@ Examples:
   acl-cts run --resume --out report                go on with a run that was cut off
   acl-cts run --backend acl --library PATH --profile general --waivers waivers.yaml
   acl-cts run --rerun-failed report --repeat 20 --out again
+  acl-cts run --shard 2/4 --out shard-2            a quarter of the cases
 
 \b
-Written to DIR: results.json, report.html, report.md, junit.xml, summary.txt,
+Written to DIR: results.json, report.html, report.md, report.sarif, junit.xml, summary.txt,
 journal.jsonl (every verdict as it fell; --resume goes on from there), and for every
 failure failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
 repro.c, trace.json and run.json. --max-time counts from the start of the command, building
@@ -91,6 +98,7 @@ class Request:
     past: Past | None
     expecting: Expecting
     only: dict[str, list[str]]
+    shard: Shard | None
 
     def story(self, backend: str) -> Story:
         """What is known of `backend` from the run that is gone on with."""
@@ -119,6 +127,9 @@ class Request:
     metavar="SECONDS",
     help="Stop executing then, counted from now.",
 )
+@click.option(
+    "--shard", default="", metavar="I/N", callback=checked_shard, help="Only part I of N; `report merge` joins them."
+)
 @click.option("--isolate", is_flag=True, help="Each case in a process of its own.")
 @click.option("--shuffle", is_flag=True, help="Another order; the seed is printed and stored.")
 @click.option("--seed", type=int, metavar="N", help="Seed of --shuffle.")
@@ -134,6 +145,7 @@ class Request:
 @click.option(
     "--repeat", default=1, show_default=True, type=click.IntRange(1), metavar="N", help="Judge each case N times."
 )
+@keeping
 @click.option("--fail-on", multiple=True, metavar="STRENGTH", help="explicit, obligation, implied. [default: all]")
 @click.option(
     "--format", "form", default="text", type=click.Choice(["text", "json"]), help="Form of the summary on stdout."
@@ -171,7 +183,9 @@ def run(**given: Any) -> int:
         # The reports first: whenever this is cut off, nothing calls the new run finished.
         forget_files(request.out, WRITTEN)
         forget(request.out / "failures")
+        forget_kept(request.out)
         journal.clear()
+    request = _challenged(spec, generated, request)
     with _ended_politely():
         results = _judge(spec, request, ready, journal)
     tidy(request.out / "failures")
@@ -221,6 +235,7 @@ def _request(
         seed = secrets.randbelow(2**32)
     max_time = given["max_time"]
     only: dict[str, list[str]] = given.get("only", {})
+    shard = taken_shard(given)
     expected = take_expecting(given, spec, generated)
     plan = Plan(
         backends=tuple(dict.fromkeys(backends)),
@@ -231,15 +246,18 @@ def _request(
         deadline=None if max_time is None else time.monotonic() + max_time,
         resume=past is not None,
         repeat=given.get("repeat", 1),
+        part=(shard.number, shard.of) if shard else (1, 1),
     )
     plan.selection.check(spec)
-    number = len(plan.selection.apply(generated))
+    chosen = tuple(filter(plan.selection.matches, generated))
+    if not given["challenge"]:
+        chosen = sharded(plan.selection.apply(generated), *plan.part)
     own = all(backend.partition(":")[0] in OWN for backend in plan.backends)
     return Request(
         backends=plan.backends,
         plan=plan,
         out=Path(given["out"]).absolute(),
-        jobs=past.begun.jobs if past else given["jobs"] or (2 if own and number >= WORTH_TWO else 1),
+        jobs=past.begun.jobs if past else given["jobs"] or (2 if own and len(chosen) >= WORTH_TWO else 1),
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
@@ -249,7 +267,16 @@ def _request(
         past=past,
         expecting=expected,
         only=only,
+        shard=shard,
     )
+
+
+def _challenged(spec: Spec, generated: tuple[Case, ...], request: Request) -> Request:
+    """`request` with the cases of its challenge. Raises SelectionError when none of all cases is selected."""
+    path = keep_challenge(request.out, spec, request.given["challenge"], generated, request.plan.options.tables)
+    plan = dataclasses.replace(request.plan, challenge=path)
+    plan.selection.apply(generated + cases_in(path, plan.options.tables))
+    return dataclasses.replace(request, plan=plan)
 
 
 def _strengths(named: tuple[str, ...]) -> frozenset[Strength]:
@@ -302,6 +329,7 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun], journal: Journ
         fail_on=request.fail_on,
         tables=tables_of(spec),
         environment=environment() | {"executor": str(layout.VERSION)},
+        shard=request.shard,
     )
     results = request.expecting.applied(results)
     holds = holding(results, request.fail_on)
@@ -314,6 +342,8 @@ def _judge_one(spec: Spec, request: Request, looked: BackendRun, journal: Journa
     make_folder(folder)
     journal.send(Opened(backend, looked.identity, looked.capabilities))
     plan = dataclasses.replace(request.plan, backends=(backend,), events=str(journal.path), failures=str(folder))
+    if (traces := _traces(request, backend)) is not None:
+        plan = dataclasses.replace(plan, traces=str(traces))
     if request.only:
         ids = tuple(request.only[backend])
         plan = dataclasses.replace(plan, selection=dataclasses.replace(plan.selection, ids=ids))
@@ -357,6 +387,8 @@ def _limits(
 ) -> tuple[LimitResult, ...]:
     """The real edges of the documented limits, as far as the selection asks for functions or families at all."""
     chosen, plan = request.plan.selection, request.plan
+    if plan.part[0] != 1:
+        return ()  # they belong to the first shard
 
     def choice(limit: Limit, recipe: Recipe) -> bool:
         if request.keyword or chosen.groups or chosen.clauses or chosen.cases or chosen.ids:
@@ -365,13 +397,19 @@ def _limits(
         return of_family and (not chosen.functions or recipe.function in chosen.functions)
 
     known = {entry.function: entry for entry in support}
-    return probe_backend(spec, backend, plan.options, known, plan.deadline, choice)
+    kept = recording(_traces(request, backend))
+    return probe_backend(spec, backend, plan.options, known, plan.deadline, choice, kept)
 
 
 def _failures(request: Request, backend: str) -> Path:
     """Where failures of `backend` are kept: beside each other for one backend, apart for several."""
     folder = request.out / "failures"
     return folder if len(request.backends) == 1 else folder / backend.replace(":", "-").replace("/", "-")
+
+
+def _traces(request: Request, backend: str) -> Path | None:
+    """Where every trace of `backend` is kept, None when they are not."""
+    return trace_file(request.out, backend) if request.given["keep_traces"] else None
 
 
 def _placed(request: Request, folder: Path, backend: str, case: CaseResult) -> CaseResult:
