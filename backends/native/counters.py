@@ -19,12 +19,14 @@ _BUCKETS = bytes(
 
 
 class Counters:
-    """The counters of one loaded library. `take` tells what is new and counts from nothing again."""
+    """The counters of one loaded library. `named`: how the log of an engine that was told of them names them."""
 
     def __init__(self, library: Path) -> None:
         """Raises HarnessError for a library that has none, or is not loaded."""
         address, size = _section(library)
-        self._cells = (ctypes.c_ubyte * size).from_address(_base(library) + address)
+        start = _base(library) + address
+        self.named = f"{size} [{start:#x}, {start + size:#x})"
+        self._cells = (ctypes.c_ubyte * size).from_address(start)
         self._size = size
         self._seen = 0
 

@@ -11,6 +11,8 @@ from acl_cts.backends.backend import BackendError, HarnessError, Identity, Optio
 from acl_cts.backends.native import layout
 from acl_cts.backends.native.build import build_executor
 from acl_cts.backends.native.channel import Reached
+from acl_cts.backends.native.clang import find_clang
+from acl_cts.backends.native.counters import counts
 from acl_cts.backends.native.decode import Decoder, encode_end
 from acl_cts.backends.native.elf import build_id, file_digest
 from acl_cts.backends.native.greeting import Greeting, capabilities
@@ -376,6 +378,14 @@ def find_executor(interface: Interface, options: Options) -> tuple[Path, str]:
     Raises BackendError for one that does not fit, HarnessError when nothing can be built.
     """
     if not options.executor:
-        return build_executor(render_executor(interface, options.flavour), options.flavour), options.flavour
+        source = render_executor(interface, options.flavour)
+        return build_executor(source, options.flavour, _compiler(options)), options.flavour
     path = Path(options.executor).resolve()
     return path, fitting(path, interface, options.flavour).flavour
+
+
+def _compiler(options: Options) -> str:
+    """The compiler of the executor, '' for the usual one: what clang has instrumented wants clang's runtime."""
+    path = Path(options.library)
+    inline = options.flavour == "cover" and path.is_file() and counts(path)
+    return find_clang().command if inline else ""
