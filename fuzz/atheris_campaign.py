@@ -5,10 +5,10 @@ So a corpus, a finding and a line of the log are the same whichever engine ran, 
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from acl_cts.backends.native.clang import find_clang
 from acl_cts.backends.native.counters import counts
 from acl_cts.backends.native.embedded import Embedding, build_embedded, build_native_core
 from acl_cts.conformance.attempt import Attempt
-from acl_cts.fuzz.atheris_child import Child, Runtime, executed, find_runtime, start_problem
+from acl_cts.fuzz.atheris_child import Child, Runtime, executed, find_runtime
 from acl_cts.fuzz.campaign import LOOK_AROUND, TOLD_EVERY, Campaign
 from acl_cts.fuzz.inprocess import (
     DONE,
@@ -26,6 +26,7 @@ from acl_cts.fuzz.inprocess import (
     Blind,
     Broken,
     Failing,
+    Gone,
     Message,
     Mutating,
     Progress,
@@ -84,29 +85,22 @@ class AtherisCampaign(Campaign):
     _embedding: Embedding | None = None
     _children: int = 0
     _counters: str = ""
+    _fatal: set[bytes] = field(default_factory=set)
     _told_at: float = 0.0
 
     def _work(self, running: Running) -> Iterator[Event]:
         self._embedding = embedding_of(self.plan)
-        in_vain = 0
-        while not self._over():
-            folder = Path(tempfile.mkdtemp(prefix="acl-cts-atheris-"))
-            child = None
-            before = self.figures.programs
-            try:
-                child = Child(self._assignment(folder), self._runtime, self._seed(), folder)
-                yield from self._watch(child, folder, running)
-            finally:
-                if child is not None:
-                    child.close()
-                shutil.rmtree(folder, ignore_errors=True)
-            in_vain = 0 if self.figures.programs > before else in_vain + 1
-            if in_vain == IN_VAIN:
-                raise HarnessError("atheris ended five times in a row without a program; use --engine worker")
-
-    def _seed(self) -> int:
-        self._children += 1
-        return (self.plan.seed * 1000 + self.plan.job) * 1000 + self._children
+        simulator = any(name.startswith("simulator") for name in self.plan.backends)
+        with closing(Child(self._runtime, self.plan.options.tables, simulator)) as child:
+            in_vain = 0
+            while not self._over():
+                before = self.figures.programs
+                with tempfile.TemporaryDirectory(prefix="acl-cts-atheris-") as folder:
+                    child.give(self._assignment(Path(folder)))
+                    yield from self._watch(child, Path(folder), running)
+                in_vain = 0 if self.figures.programs > before else in_vain + 1
+                if in_vain == IN_VAIN:
+                    raise child.problem()
 
     def _assignment(self, folder: Path) -> Assignment:
         units = folder / "units"
@@ -114,6 +108,7 @@ class AtherisCampaign(Campaign):
         for number, entry in enumerate(self.corpus.entries):
             (units / f"{number:06}").write_bytes(encode_program(entry.program))
         plan = self.plan
+        self._children += 1
         return Assignment(
             backends=plan.backends,
             embedding=self._embedding,
@@ -122,27 +117,25 @@ class AtherisCampaign(Campaign):
             seed=f"{plan.seed}/{plan.job}/{self._children}",
             runs=max(1, plan.runs - self.figures.programs) if plan.runs else 0,
             avoided=self._deadly.avoided(self.figures.programs),
+            fatal=frozenset(self._fatal),
             states=frozenset(self._states),
             running=plan.corpus / f"running-{plan.job}-inside.bin",
             history=folder / "history.bin",
             room=ROOM,
+            number=((plan.seed * 1000 + plan.job) * 1000 + self._children) % (1 << 31) or 1,
             memory=-1,
-            pipe=-1,
         )
 
-    # ------------------------------------------------------------------------------------------------------ one child
+    # ---------------------------------------------------------------------------------------------------- one process
 
     def _watch(self, child: Child, folder: Path, running: Running) -> Iterator[Event]:
-        """Everything that comes of one child, until it ends or time is up."""
-        ready, progress, stood = False, None, 0.0
+        """Everything that comes of one process, until it ends or time is up."""
+        progress, stood = None, 0.0
         while not self._over():
-            try:
-                message = child.receive(TICK)
-            except EOFError:
-                yield from self._ended(child, folder, running, ready)
+            message = child.receive(TICK)
+            if isinstance(message, Gone):
+                yield from self._ended(message.status, folder, running)
                 return
-            if isinstance(message, Ready):
-                ready = True
             if message is not None:
                 yield from self._take_in(message, child, running)
                 stood = 0.0
@@ -215,15 +208,11 @@ class AtherisCampaign(Campaign):
     def _remade(self, data: bytes, way: str) -> Made:
         return Made(decode_program(data), data, way)
 
-    def _ended(self, child: Child, folder: Path, running: Running, ready: bool) -> Iterator[Event]:
-        """The child is gone: by itself, or because of the program that it was at."""
-        status = child.end()
-        if status in (RENEW, DONE):
-            return
-        history = list(executed(folder / "history.bin"))
-        if not ready and not history:
-            raise start_problem(child)
+    def _ended(self, status: int, folder: Path, running: Running) -> Iterator[Event]:
+        """The process is gone: by itself, or because of the program that it was at."""
+        history = [] if status in (RENEW, DONE) else list(executed(folder / "history.bin"))
         if history:
+            self._fatal.add(history[-1])
             yield from self._fails(self._remade(history[-1], "last"), 0, history[-1 - LIFE : -1], running)
 
     def _fails(self, made: Made, lane: int, history: Sequence[bytes], running: Running) -> Iterator[Event]:

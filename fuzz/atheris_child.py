@@ -1,10 +1,9 @@
-"""A child that atheris drives: its start with the right libraries preloaded, its messages, its end."""
+"""The process that atheris drives: its start with the right libraries preloaded, its messages, its end."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import pickle
 import signal
 import struct
 import subprocess
@@ -19,7 +18,7 @@ from acl_cts.backends.native.capture import Capture
 from acl_cts.backends.native.channel import Channel
 from acl_cts.backends.native.layout import State
 from acl_cts.backends.native.pinning import PIN
-from acl_cts.fuzz.inprocess import Assignment, Message
+from acl_cts.fuzz.inprocess import Assignment, Born, Message
 
 MODULE = "acl_cts.fuzz.atheris_main"
 CONNECTED = "found LLVMFuzzerCustomMutator"
@@ -55,37 +54,47 @@ def find_runtime() -> Runtime:
 
 
 class Child:
-    """One process. `folder`: for its files; whoever made it removes it."""
+    """A process that forks one that fuzzes, for each assignment, and tells when that one has ended."""
 
-    def __init__(self, assignment: Assignment, runtime: Runtime, seed: int, folder: Path) -> None:
+    def __init__(self, runtime: Runtime, tables: tuple[str, ...], simulator: bool) -> None:
         self.channel = Channel()
         self.capture = Capture()
-        self._ours, theirs = Pipe(duplex=False)
-        memory = self.channel.memory_fd
-        self._assignment = replace(assignment, memory=memory, pipe=theirs.fileno())
-        place = folder / "assignment.pickle"
-        place.write_bytes(pickle.dumps(self._assignment))
-        command = [sys.executable, "-m", MODULE, str(place), str(seed % (1 << 31) or 1), str(folder)]
+        self._pid = 0
+        self._told, theirs = Pipe(duplex=False)
+        ours, self._tell = Pipe(duplex=False)
+        fds = (ours.fileno(), theirs.fileno())
         self._process = subprocess.Popen(
-            command,
+            [sys.executable, "-m", MODULE, *map(str, fds), "simulator" if simulator else "core", *tables],
             stdin=subprocess.DEVNULL,
             stdout=self.capture.fd,
             stderr=self.capture.fd,
-            pass_fds=(memory, theirs.fileno(), *self.channel.child_descriptors[1:]),
+            pass_fds=(*fds, self.channel.memory_fd),
             start_new_session=True,
             env=_environment(runtime),
             preexec_fn=_unpinned,
         )
         theirs.close()
+        ours.close()
+
+    def give(self, assignment: Assignment) -> None:
+        """Let a new process work on `assignment`. Raises HarnessError when nobody is there to take it."""
+        self.capture.mark()
+        self.channel.forget()
+        try:
+            self._tell.send(replace(assignment, memory=self.channel.memory_fd))
+        except ConnectionError:
+            raise self.problem() from None
 
     def receive(self, seconds: float) -> Message | None:
-        """The next message, None when none came in time. Raises EOFError when the child is gone."""
-        if not self._ours.poll(seconds):
+        """The next message, None when none came in time. Raises HarnessError when nobody is there to send any."""
+        if not self._told.poll(seconds):
             return None
         try:
-            message: Message = self._ours.recv()
-        except ConnectionError:
-            raise EOFError from None
+            message: Message = self._told.recv()
+        except (EOFError, ConnectionError):
+            raise self.problem() from None
+        if isinstance(message, Born):
+            self._pid = message.pid
         return message
 
     @property
@@ -102,20 +111,23 @@ class Child:
         """Whether the engine says that these counters guide it."""
         return counters in self.capture.tail()
 
-    def end(self) -> int:
-        """Its exit status; negative for a signal."""
-        return self._process.wait()
-
     def kill(self) -> None:
-        """End it at once."""
+        """End the process that fuzzes."""
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+
+    def problem(self) -> HarnessError:
+        """What was said last by a process that does not work."""
+        lines = [line for line in self.capture.tail().splitlines() if line.strip() and not line.startswith("INFO")]
+        return HarnessError(f"atheris does not start: {lines[-1].strip() if lines else 'it says nothing'}")
+
+    def close(self) -> None:
+        """End everything, and give it back."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-
-    def close(self) -> None:
-        """Kill it, and give everything back."""
-        self.kill()
-        self._ours.close()
+        self._told.close()
+        self._tell.close()
         self.channel.close()
         self.capture.close()
 
@@ -141,9 +153,3 @@ def _environment(runtime: Runtime) -> dict[str, str]:
         "ASAN_OPTIONS": "allocator_may_return_null=1:symbolize=0:detect_leaks=0:abort_on_error=0",
         "UBSAN_OPTIONS": "halt_on_error=1:symbolize=0",
     }
-
-
-def start_problem(child: Child) -> HarnessError:
-    """What a child said that never got ready."""
-    lines = [line for line in child.capture.tail().splitlines() if line.strip() and not line.startswith("INFO")]
-    return HarnessError(f"atheris does not start: {lines[-1].strip() if lines else 'it says nothing'}")

@@ -51,6 +51,9 @@ from acl_cts.specs.trace import LiveRecord, Trace
 TOLD_EVERY = 0.25
 """Seconds between two messages that tell how many programs were executed."""
 
+REMEMBERED = 4096
+"""Programs that are kept beside their compact form."""
+
 PATIENCE = 256
 """Programs executed without any call of the mutator after which it counts as not connected."""
 
@@ -61,6 +64,12 @@ class Seat:
 
     name: str
     session: Session | Embedded
+
+
+def prepare(tables: tuple[str, ...]) -> None:
+    """Load what each harness needs, so that forked ones have it."""
+    spec = load_spec(more=tables)
+    decode(spec, b"", frozenset())
 
 
 class Harness:
@@ -85,6 +94,7 @@ class Harness:
         self._roots: Counter[Root] = Counter()
         self._told: set[tuple[Any, ...]] = set()
         self._made: Made | None = None
+        self._decoded: dict[bytes, Program] = {}
         self._mutating = False
         self._executed = self._judged = 0
         self._counts = [0] * 5
@@ -103,13 +113,14 @@ class Harness:
         if self._embedded is None:
             self.tell(Ready(0, 0, ""))
             return
-        counters = self._embedded.counters
-        first, *others = [programs[0] for programs in self._spec.simplest.values() if programs]
+        counters, touched = self._embedded.counters, 0
         counters.clear()
-        self._embedded.run(first)
-        touched = counters.touched()
-        for program in others:
-            self._embedded.run(program)
+        for programs in self._spec.simplest.values():
+            data = encode_program(programs[0]) if programs else b""
+            if data and data not in self._assignment.fatal:
+                self._note(data)
+                self._embedded.run(programs[0])
+                touched = touched or counters.touched()
         self.tell(Ready(touched, counters.touched() - touched, counters.named))
         counters.clear()
 
@@ -146,10 +157,16 @@ class Harness:
         return made.data
 
     def _program(self, data: bytes) -> Program:
-        try:
-            return decode_program(data)
-        except ValueError:
-            return decode(self._spec, data, self._capabilities)
+        known = self._decoded.get(data)
+        if known is None:
+            try:
+                known = decode_program(data)
+            except ValueError:
+                known = decode(self._spec, data, self._capabilities)
+            if len(self._decoded) >= REMEMBERED:
+                self._decoded.clear()
+            self._decoded[data] = known
+        return known
 
     def _one(self, data: bytes) -> bytes:
         self._executed += 1
@@ -185,7 +202,7 @@ class Harness:
         self._written.write(len(data).to_bytes(4, "little") + data)
 
     def _judge(self, made: Made) -> None:
-        if any(isinstance(s, Exit) for s in walk(made.program.body)):
+        if made.data in self._assignment.fatal or any(isinstance(s, Exit) for s in walk(made.program.body)):
             return
         history = tuple(self._history)
         self._note(made.data)

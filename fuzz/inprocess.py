@@ -19,10 +19,11 @@ DONE = 92
 class Assignment:
     """`backends`: by their names, the first one guides; `embedding`: of the core, if it is among them. `units`: folder
     of programs in compact form, which the engine reads and writes; those there at the start were judged before.
-    `runs`: programs, 0 for no limit. `avoided`: functions that are not called. `states`: features of the model that
+    `runs`: programs, 0 for no limit. `avoided`: functions that are not called. `fatal`:
+    programs that ended a process like this one. `states`: features of the model that
     were reached before. `running`, `history`: files in which programs are put down before they are executed, the one
-    at hand and all of them. `room`: live objects that programs may leave behind. `memory`, `pipe`: descriptors of the
-    channel and of the way back."""
+    at hand and all of them. `room`: live objects that programs may leave behind. `number`: the engine's
+    seed. `memory`: descriptor of the channel."""
 
     backends: tuple[str, ...]
     embedding: Embedding | None
@@ -31,12 +32,27 @@ class Assignment:
     seed: str
     runs: int
     avoided: frozenset[str]
+    fatal: frozenset[bytes]
     states: frozenset[Feature]
     running: Path
     history: Path
     room: int
+    number: int
     memory: int
-    pipe: int
+
+
+@dataclass(frozen=True, slots=True)
+class Born:
+    """A process that fuzzes was started."""
+
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """It has ended. `status`: its exit status, negative for a signal."""
+
+    status: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +114,4 @@ class Broken:
     message: str
 
 
-Message = Ready | Mutating | Blind | Progress | Worthwhile | Failing | Broken
+Message = Born | Gone | Ready | Mutating | Blind | Progress | Worthwhile | Failing | Broken

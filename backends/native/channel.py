@@ -87,6 +87,10 @@ class Channel:
         os.close(self._reply_write)
         self._command_read = self._reply_write = -1
 
+    def forget(self) -> None:
+        """Nothing was answered, and nobody is at anything: somebody new begins on the other side."""
+        self.memory[layout.STATUS_AT : layout.STATUS_AT + layout.STATUS_SIZE] = bytes(layout.STATUS_SIZE)
+
     def put(self, wires: Sequence[bytes]) -> None:
         """Place a command of these programs. Raises ValueError when it is too long."""
         command = wires[0] if len(wires) == 1 else b"".join(wires)
