@@ -6,6 +6,7 @@ The library may take the process along: only a process that somebody watches, an
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,12 +46,12 @@ def build_embedded(interface: Interface, clang: Clang) -> Path:
     return compile_c("libaclcts_executor.so", source, flags, ("-ldl",), clang.command)
 
 
-def build_native_core(clang: Clang) -> Path:
-    """The core with inline counters, under the address and undefined-behaviour sanitizers."""
+def build_native_core(clang: Clang, defines: Sequence[str] = ()) -> Path:
+    """The core with inline counters, under the address and undefined-behaviour sanitizers; `defines` as for the core
+    elsewhere."""
     folders = (FOLDER / "include", FOLDER / "src")
-    return build_library(
-        "libaclcts_core.so", folders, FLAVOUR, cc=clang.command, counting=(FUZZER_NO_LINK, *clang.flags)
-    )
+    counting = (FUZZER_NO_LINK, *clang.flags)
+    return build_library("libaclcts_core.so", folders, FLAVOUR, defines, clang.command, counting)
 
 
 class Embedded:
