@@ -15,8 +15,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from acl_cts import __version__
 from acl_cts.backends.backend import BackendError, Options
-from acl_cts.commands.options import take_options, targeting
+from acl_cts.commands.options import tabled, take_options, take_tables, targeting
 from acl_cts.conformance.launch import Usage
 from acl_cts.conformance.regression import FOLDER as REGRESSIONS
 from acl_cts.conformance.regression import SUFFIX
@@ -30,6 +31,7 @@ from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.outcome import Outcome
 from acl_cts.fuzz.plan import ATHERIS, WORKER, CampaignPlan, Event
 from acl_cts.fuzz.pruning import pruned, replace_programs
+from acl_cts.fuzz.standalone_target import write_target
 from acl_cts.fuzz.terms import Terms
 from acl_cts.progress import Stderr
 from acl_cts.reports.exit_code import ExitCode
@@ -285,6 +287,22 @@ def promote(finding: Path, to: Path | None) -> int:
     place = folder / f"{each.bucket.name}{SUFFIX}"
     write_text(place, (finding / "program.txt").read_text(encoding="utf-8"))
     show(f"{place}: acl-cts run --group regression executes it")
+    return 0
+
+
+@fuzz.command("target")
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
+@tabled
+def target(out: Path, **given: Any) -> int:
+    """Write a self-contained fuzz target in C, for libFuzzer, AFL++, ClusterFuzzLite and OSS-Fuzz.
+
+    The folder gets the target, build.sh, a corpus of seeds from the conformance cases, a dictionary, and a
+    .clusterfuzzlite folder to be copied to the root of a repository.
+    """
+    if out.exists() and any(out.iterdir()) and not (out / "target.c").exists():
+        raise ReportError(f"{out}: holds something else; choose an empty folder")
+    made = write_target(load_spec(more=take_tables(given)), out, __version__)
+    show(f"{made.folder}: target.c, {counted(made.seeds, 'seed')}; {made.folder}/build.sh replay LIBRARY builds it")
     return 0
 
 
