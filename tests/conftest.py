@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,3 +51,14 @@ def runner(tmp_path: Path) -> Run:
         )
 
     return run
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each package that tests were left out for."""
+    reasons = Counter(
+        report.longrepr[2].partition("not run: ")[2]
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and "not run: " in report.longrepr[2]
+    )
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"not run: {count} tests: {reason}")
