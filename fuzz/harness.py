@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import time
@@ -17,7 +16,7 @@ from acl_cts.backends.backend import Options, Session
 from acl_cts.backends.native.embedded import Embedded
 from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.attempt import Attempt
-from acl_cts.conformance.plugin import GARBAGE
+from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.trial import calls
 from acl_cts.fuzz.bucket import Root, root_of
 from acl_cts.fuzz.corpus import Corpus
@@ -256,8 +255,7 @@ class Harness:
 
     def _finish(self, answers: list[Trace]) -> None:
         self._judged += 1
-        if gc.get_count()[0] > GARBAGE:
-            gc.collect()
+        tidy()
         if self._assignment.runs and self._judged >= self._assignment.runs:
             self._leave(DONE)
         last = answers[0].records[-1] if answers[0].records else None
