@@ -13,13 +13,9 @@ from typing import NoReturn
 import click
 
 from acl_cts import __version__
-from acl_cts.backends.backend import BackendError, HarnessError
-from acl_cts.conformance.journal import JournalError
-from acl_cts.conformance.launch import Usage
-from acl_cts.conformance.selection import SelectionError, suggestion
-from acl_cts.reports.exit_code import ExitCode
-from acl_cts.reports.files import ReportError
-from acl_cts.specs.loader import SpecError
+from acl_cts.reports.exit_codes import ExitCode
+from acl_cts.specs.faults import BadInput, SuiteFault
+from acl_cts.specs.suggestion import suggestion
 from acl_cts.stdout import OutputError, silence, unwritten
 
 COMMANDS = {
@@ -125,9 +121,9 @@ def _guarded(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return ExitCode.USAGE
-    except (SpecError, BackendError, SelectionError, ReportError, JournalError, Usage) as error:
+    except BadInput as error:
         return _say(error, ExitCode.USAGE)
-    except HarnessError as error:
+    except SuiteFault as error:
         return _say(error, ExitCode.HARNESS)
     except OutputError as error:
         return _lost(error)

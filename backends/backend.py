@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
+from acl_cts.specs.faults import BadInput, SuiteFault
 from acl_cts.specs.program import Program
 from acl_cts.specs.trace import Capability, Trace
 
 
-class BackendError(Exception):
+class BackendError(BadInput):
     """A backend cannot be used: bad input of the user. Exit code 2.
 
     The message is one line: what, where, what to do.
     """
 
 
-class HarnessError(Exception):
+class HarnessError(SuiteFault):
     """The suite's own machinery failed (no compiler, worker that will not start, protocol broken). Exit code 3."""
 
 

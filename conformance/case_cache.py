@@ -11,12 +11,11 @@ import pickle
 import sys
 import tempfile
 import threading
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
 
 from acl_cts.backends.native.build import cache_folder
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.finishing import CasePickler, finished
 from acl_cts.conformance.generator import cases, regressions
 from acl_cts.specs.model import Spec
 
@@ -31,16 +30,6 @@ DAMAGED = (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportErro
 """What reading a damaged file may raise; such a file is written anew."""
 
 
-class _Pickler(pickle.Pickler):
-    """Has objects built again by their constructors, which is several times faster than what dataclasses do."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        """Type and arguments of a dataclass; anything else as usual."""
-        if is_dataclass(obj) and not isinstance(obj, type):
-            return type(obj), tuple(getattr(obj, field.name) for field in fields(obj))
-        return NotImplemented
-
-
 def cached_cases(spec: Spec) -> tuple[Case, ...]:
     """The same as `cases(spec)`, from the user's cache folder when they were generated before from the same sources;
     then the regressions. Raises BackendError for one that is no program."""
@@ -53,15 +42,20 @@ def _derived(spec: Spec) -> tuple[Case, ...]:
     stored = _read(path)
     if stored is None and threading.active_count() == 1:
         # In a process of its own: the heap that generating leaves behind slows down all that a process does later.
-        child = multiprocessing.get_context("fork").Process(target=_generate, args=(path, spec))
+        child = multiprocessing.get_context("fork").Process(target=_generate_alone, args=(path, spec))
         child.start()
         child.join()
         stored = _read(path)
     return stored if stored is not None else _generate(path, spec)
 
 
+def _generate_alone(path: Path, spec: Spec) -> None:
+    gc.disable()  # nearly everything that is made stays, and the process ends soon
+    _generate(path, spec)
+
+
 def _generate(path: Path, spec: Spec) -> tuple[Case, ...]:
-    generated = cases(spec)
+    generated = cases(spec, finished)
     _write(path, generated)
     return generated
 
@@ -98,5 +92,5 @@ def _write(path: Path, generated: tuple[Case, ...]) -> None:
             old.unlink(missing_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".cases-")
         with os.fdopen(handle, "wb") as file:
-            _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(generated)
+            CasePickler(file, pickle.HIGHEST_PROTOCOL).dump(generated)
         os.replace(temporary, path)

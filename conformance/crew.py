@@ -114,7 +114,7 @@ class Crew(Generic[Task, Found]):
         for hand in self._hands:
             hand.pipe.close()
         PIN.turn = number if self.size > 1 else None
-        gc.disable()  # see plugin.Bench.judge
+        gc.disable()  # garbage is collected between two cases
         gc.freeze()
         with contextlib.suppress(EOFError):
             while True:

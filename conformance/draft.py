@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -64,16 +65,20 @@ def rename(statements: tuple[Statement, ...], names: Mapping[str, str]) -> tuple
 
 
 def _renamed(node: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(node, tuple):
+        return tuple([_renamed(item, names) for item in node])
     if isinstance(node, Ref | Target):
         return dataclasses.replace(node, name=names.get(node.name, node.name))
     if isinstance(node, UntilSame):
         node = dataclasses.replace(node, found=names.get(node.found, node.found))
-    if isinstance(node, tuple):
-        return tuple(_renamed(item, names) for item in node)
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        changes = {f.name: _renamed(getattr(node, f.name), names) for f in dataclasses.fields(node)}
-        return dataclasses.replace(node, **changes)
-    return node
+    parts = _parts(node.__class__)
+    return type(node)(*[_renamed(getattr(node, part), names) for part in parts]) if parts else node
+
+
+@functools.cache
+def _parts(kind: Any) -> tuple[str, ...]:
+    """The fields of a kind of statement or value, none for what is no such kind."""
+    return tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
 
 
 def prefixed(statements: tuple[Statement, ...], prefix: str) -> tuple[Statement, ...]:
@@ -90,14 +95,14 @@ def variables(statements: tuple[Statement, ...]) -> frozenset[str]:
 
 
 def _variables(node: Any, found: set[str]) -> None:
-    if isinstance(node, Ref | Target):
-        found.add(node.name)
     if isinstance(node, tuple):
         for item in node:
             _variables(item, found)
-    elif dataclasses.is_dataclass(node) and not isinstance(node, type):
-        for f in dataclasses.fields(node):
-            _variables(getattr(node, f.name), found)
+    elif isinstance(node, Ref | Target):
+        found.add(node.name)
+    else:
+        for part in _parts(node.__class__):
+            _variables(getattr(node, part), found)
 
 
 def handle_params(function: Function, kind: str) -> list[Param]:

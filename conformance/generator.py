@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from acl_cts.conformance.case import Case
@@ -30,18 +30,25 @@ from acl_cts.specs.program import Live, Program, Statement, Steady
 from acl_cts.specs.program_bytes import digest
 from acl_cts.specs.program_rules import check_program
 
+Finish = Callable[[Spec, Sequence[Draft]], Iterable["Case | None"]]
+"""How drafts become cases: `finish` of each, in their order."""
 
-def cases(spec: Spec) -> tuple[Case, ...]:
+
+def cases(spec: Spec, finisher: Finish | None = None) -> tuple[Case, ...]:
     """Every case, in a fixed order. Programs that some answer could make undefined are no cases (robustness apart)."""
+    finisher = finisher or _one_by_one
     found: dict[tuple[str, frozenset[str]], Case] = {}
-    _finish(spec, drafts(spec), found)
-    _finish(spec, growth_drafts(spec, tuple(found.values())), found)
+    _add(finisher(spec, tuple(drafts(spec))), found)
+    _add(finisher(spec, tuple(growth_drafts(spec, tuple(found.values())))), found)
     return tuple(sorted(found.values(), key=lambda case: case.id))
 
 
-def _finish(spec: Spec, drafted: Iterable[Draft], found: dict[tuple[str, frozenset[str]], Case]) -> None:
-    for draft in drafted:
-        case = finish(spec, draft)
+def _one_by_one(spec: Spec, drafted: Sequence[Draft]) -> Iterator[Case | None]:
+    return (finish(spec, draft) for draft in drafted)
+
+
+def _add(finished: Iterable[Case | None], found: dict[tuple[str, frozenset[str]], Case]) -> None:
+    for case in finished:
         if case is not None:
             found.setdefault((digest(case.program), case.clauses), case)
 

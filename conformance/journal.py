@@ -26,6 +26,7 @@ from acl_cts.conformance.events import (
     parse_line,
 )
 from acl_cts.reports.results import CaseResult, Cause, FunctionSupport
+from acl_cts.specs.faults import BadInput
 from acl_cts.specs.judgement import Verdict
 
 JOURNAL = "journal.jsonl"
@@ -37,7 +38,7 @@ PASSING = frozenset({Cause.TIME_LIMIT, Cause.BACKEND_LOST, Cause.INTERRUPTED, Ca
 """Why a case was not judged that may be judged when the run goes on."""
 
 
-class JournalError(Exception):
+class JournalError(BadInput):
     """A journal cannot be gone on with. The message is one line: what, where, what to do."""
 
 

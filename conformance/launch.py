@@ -29,6 +29,7 @@ from acl_cts.conformance.journal import Story
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.plugin import FULL, cases_of
 from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSupport
+from acl_cts.specs.faults import BadInput
 from acl_cts.specs.judgement import Verdict
 
 LOOK = 0.05
@@ -48,7 +49,7 @@ REFUSED = 4
 """Exit code with which pytest refuses its command line, as for a -k that is no expression."""
 
 
-class Usage(Exception):
+class Usage(BadInput):
     """The run cannot start for a reason that the user can mend. The message is one line."""
 
 

@@ -33,11 +33,14 @@ DEFECT_TIMEOUT = 2.0
 MUTANT_TIMEOUT = 0.5
 """Seconds without progress after which a call hangs; here nobody waits for a slow device."""
 
-FURTHER = 150
-"""Cases after a defect was found in which the clause of the catalogue is still looked for."""
+FURTHER = 50
+"""Short cases of the clause of the catalogue that are still judged for it after a defect was found."""
 
 LIGHT = 300
 """Statements up to which a case is short: most faults show in one of these, and a long one costs as much as fifty."""
+
+ASKED = 500
+"""Cases that a mutant meets which somebody has reviewed and found equivalent, where that is believed."""
 
 WATCHED_CASES = 400
 """Cases that a mutant which survived all others meets once more under the address sanitizer."""
@@ -64,16 +67,19 @@ class LibrariesTask:
 
 @dataclass(frozen=True, slots=True)
 class DefectTask:
-    """The cases until the defect shows: those of its family first, short before long."""
+    """The cases until the defect shows: first those that call its function, then those of its family, short before
+    long."""
 
     defect: Defect
 
 
 @dataclass(frozen=True, slots=True)
 class MutantTask:
-    """The cases until the mutant is killed: those first that call what its file implements, short before long."""
+    """The cases until the mutant is killed: those first that call what its file implements, short before long.
+    `believed`: of one reviewed as equivalent, only some cases are asked whether that is so."""
 
     mutant: Mutant
+    believed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +139,8 @@ class Measuring:
                 yield from self._libraries(task)
             case DefectTask(defect=defect):
                 yield self._defect(defect)
-            case MutantTask(mutant=mutant):
-                yield self._mutant(mutant)
+            case MutantTask(mutant=mutant, believed=believed):
+                yield self._mutant(mutant, believed)
             case DetectorTask():
                 yield self._detector(task)
 
@@ -187,14 +193,14 @@ class Measuring:
         show as a note counts as missed when it is accused: a note changes no verdict."""
         advisory = defect.shows is Shows.NOTE
         started, answered = time.monotonic(), 0
-        family = self.spec.functions[defect.function].family
         shown: Shown | None = None
-        rest = iter(self._order(lambda case: case.family != family))
+        rest = iter(self._order(self._far_from(defect)))
 
         def feed() -> Iterator[Case]:
             while shown is None and (case := next(rest, None)) is not None:
                 yield case
-            yield from islice((case for case in rest if defect.function in case.functions), FURTHER)
+            further = (case for case in rest if defect.clause in case.clauses and case.id not in self._long)
+            yield from islice(further, FURTHER)
 
         for trial in tried(self.memo, session, feed()):
             answered += trial.calls
@@ -209,27 +215,27 @@ class Measuring:
 
     # --------------------------------------------------------------------------------------------------------- mutants
 
-    def _mutant(self, mutant: Mutant) -> MutantScore:
+    def _mutant(self, mutant: Mutant, believed: bool) -> MutantScore:
         try:
             library = self._build().build(mutant)
         except NoCodeError as error:
             return _fate(mutant, Fate.INVALID, evidence=str(error))
         if library is None:
             return _fate(mutant, Fate.EQUIVALENT, evidence="same object code")
-        shown = self._kill(mutant, library)
+        reviewed = self.equivalents.get(key_of(mutant))
+        shown = self._kill(mutant, library, most=ASKED if reviewed and believed else None)
         if shown is not None:
             return _fate(mutant, Fate.KILLED, shown)
-        reviewed = self.equivalents.get(key_of(mutant))
         if reviewed is not None:
             return _fate(mutant, Fate.EQUIVALENT, evidence=f"reviewed: {reviewed.reason}")
         shown = self._kill(mutant, self._build().build_watched(mutant), "asan")
         return _fate(mutant, Fate.KILLED if shown else Fate.SURVIVED, shown)
 
-    def _kill(self, mutant: Mutant, library: Path, flavour: str = "plain") -> Shown | None:
-        """How the mutant is noticed first; a note, which the core itself never gets, is one way. Under the address
-        sanitizer, which sees lost memory, some cases must do."""
+    def _kill(self, mutant: Mutant, library: Path, flavour: str = "plain", most: int | None = None) -> Shown | None:
+        """How the mutant is noticed first, by `most` cases; a note, which the core itself never gets, is one way. Under
+        the address sanitizer, which sees lost memory, some cases must do."""
         exported = implemented(mutant.file)
-        order = self._order(lambda case: not exported & case.functions)
+        order = self._order(lambda case: not exported & case.functions)[:most]
         if flavour == "asan":
             order = in_turn([case for case in order if case.id not in self._long], exported)[:WATCHED_CASES]
         started, answered = time.monotonic(), 0
@@ -253,7 +259,12 @@ class Measuring:
             self._builder = MutantBuilder(folder)
         return self._builder
 
-    def _order(self, later: Callable[[Case], bool]) -> list[Case]:
+    def _far_from(self, defect: Defect) -> Callable[[Case], int]:
+        """How far a case is from a defect: it calls the function, it is of the same family, or neither."""
+        family = self.spec.functions[defect.function].family
+        return lambda case: 0 if defect.function in case.functions else 1 if case.family == family else 2
+
+    def _order(self, later: Callable[[Case], int]) -> list[Case]:
         """All cases, those last that come `later`; short ones before long ones, otherwise as in the suite."""
         return sorted(self.cases, key=lambda case: (later(case), case.id in self._long))
 

@@ -18,8 +18,9 @@ class Plan:
 
     `deadline`: reading of the monotonic clock after which nothing is executed any more. `events`: the journal, to which
     every verdict is appended as it falls. `failures`: folder for what is kept of failures. Both '' for none. `resume`:
-    what the journal has verdicts for is left out. `repeat`: how often each case is judged. `traces`: file to which the
-    trace of every case is appended; `challenge`: file with programs that are further cases. Both '' for none.
+    what the journal has verdicts for is left out. `repeat`: how often each case is judged. `part`: the shard of the
+    run, from 1, and of how many; the process takes its part of that. `traces`: file to which the trace of every case is
+    appended; `challenge`: file with programs that are further cases. Both '' for none.
     """
 
     backends: tuple[str, ...]
@@ -33,6 +34,7 @@ class Plan:
     failures: str = ""
     resume: bool = False
     repeat: int = 1
+    part: tuple[int, int] = (1, 1)
     traces: str = ""
     challenge: str = ""
 
@@ -46,6 +48,7 @@ class Plan:
         data: dict[str, Any] = json.loads(text)
         data["backends"] = tuple(data["backends"])
         data["shard"] = tuple(data["shard"])
+        data["part"] = tuple(data["part"])
         data["options"] = Options(**data["options"])
         data["selection"] = Selection(**{name: tuple(values) for name, values in data["selection"].items()})
         return Plan(**data)

@@ -21,6 +21,7 @@ from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.challenge import cases_in
 from acl_cts.conformance.events import Charged, Collected, Event, EventFile, Judged, Started, Supported, Trouble
 from acl_cts.conformance.failures import keep
+from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.generator import case_list_hash
 from acl_cts.conformance.journal import JournalError, Story, full, read_journal
 from acl_cts.conformance.plan import Plan
@@ -28,6 +29,7 @@ from acl_cts.conformance.repeated import repeated
 from acl_cts.conformance.runner import Outcome, Runner
 from acl_cts.conformance.selection import SelectionError
 from acl_cts.conformance.setting import setting_of
+from acl_cts.conformance.sharding import sharded
 from acl_cts.conformance.share import share, weight
 from acl_cts.conformance.trace_file import KeptQuestions, KeptTrace, TraceFile
 from acl_cts.reports.files import ReportError
@@ -42,9 +44,6 @@ PLAN = pytest.StashKey[Plan]()
 BENCH = pytest.StashKey["Bench"]()
 FULL = 74
 """Exit code of a test process that cannot write the journal any more."""
-
-GARBAGE = 400_000
-"""New containers after which garbage is collected, between two cases."""
 
 GREY = frozenset({Verdict.NOT_RUN, Verdict.NOT_SUPPORTED, Verdict.INCONCLUSIVE})
 """Verdicts that leave an item skipped when it has no others."""
@@ -70,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the plan."""
-    gc.disable()  # judging makes many small objects that live long and few cycles; see Bench.judge
+    gc.disable()  # garbage is collected between two cases
     text = config.getoption("--acl-plan")
     config.stash[PLAN] = Plan.from_json(text) if text else _plan_of_options(config)
     config.stash[BENCH] = Bench(config.stash[PLAN])
@@ -90,7 +89,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> list[py
         return None
     plan = collector.config.stash[PLAN]
     try:
-        chosen = plan.selection.apply(cases_of(plan))
+        chosen = sharded(plan.selection.apply(cases_of(plan)), *plan.part)
     except (SelectionError, SpecError, ReportError) as error:
         collector.config.stash[BENCH].give_up(error, usage=True)
     return [
@@ -227,8 +226,7 @@ class Bench:
                 self._keep_trace(KeptTrace(case.id, outcome.trace, tuple(sorted(left_out))))
             self.send(Judged(backend, result, shard))
             del outcome
-            if gc.get_count()[0] > GARBAGE:
-                gc.collect()
+            tidy()
             yield result
 
     def send(self, event: Event) -> None:

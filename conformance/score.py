@@ -133,7 +133,7 @@ def _tasks(plan: ScorePlan, cases: Sequence[Case], libraries: Sequence[Library],
     yield from (DefectTask(defect) for defect in sorted(plan.defects, key=lambda defect: defect.flavour == "plain"))
     if plan.detectors:
         yield from _detector_tasks(plan)
-    yield from (MutantTask(mutant) for mutant in plan.mutants)
+    yield from (MutantTask(mutant, plan.believing) for mutant in plan.mutants)
 
 
 def _detector_tasks(plan: ScorePlan) -> Iterator[Task]:

@@ -35,7 +35,8 @@ Item = TypeVar("Item")
 @dataclass(frozen=True, slots=True)
 class ScorePlan:
     """What is measured. `clean`: whether the clean core is judged, for the coverage of clauses; `coverage`: whether it
-    counts lines and branches as it is. `parts`: how much of everything this is."""
+    counts lines and branches as it is. `believing`: reviews of mutants are believed after a look, as in a sample of
+    them; where all are measured, every case is asked. `parts`: how much of everything this is."""
 
     defects: tuple[Defect, ...] = ()
     variants: tuple[Variant, ...] = ()
@@ -43,6 +44,7 @@ class ScorePlan:
     clean: bool = True
     coverage: bool = True
     detectors: bool = True
+    believing: bool = False
     parts: tuple[Part, ...] = ()
 
 
@@ -57,7 +59,7 @@ def planned(whole: ScorePlan, mutants: int | None = None, seconds: float | None 
         Part("variants", len(cut.variants), len(whole.variants)),
         Part("mutants", len(cut.mutants), len(whole.mutants)),
     ]
-    return replace(cut, parts=tuple(parts))
+    return replace(cut, believing=len(cut.mutants) < len(whole.mutants), parts=tuple(parts))
 
 
 def _fitting(plan: ScorePlan, budget: float) -> ScorePlan:

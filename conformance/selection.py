@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from difflib import SequenceMatcher, get_close_matches
 from fnmatch import fnmatchcase
 
 from acl_cts.conformance.case import Case
+from acl_cts.specs.faults import BadInput
 from acl_cts.specs.model import Spec
+from acl_cts.specs.suggestion import suggestion as suggestion
 
 
-class SelectionError(Exception):
+class SelectionError(BadInput):
     """A filter names what does not exist. The message is one line: what, where, what to do."""
 
 
@@ -64,23 +65,3 @@ def _known(kind: str, names: tuple[str, ...], known: Iterable[str]) -> None:
         if name not in choices:
             hint = suggestion(name, choices) or f"; there are: {', '.join(choices[:12])}"
             raise SelectionError(f"no {kind} is called {name!r}{hint}")
-
-
-ALIKE = 0.03
-"""How much less alike than the nearest name another one may be and still be suggested; names here share much."""
-
-
-def _likeness(name: str, choice: str) -> float:
-    return SequenceMatcher(None, choice, name).ratio()
-
-
-def suggestion(name: str, choices: Iterable[str]) -> str:
-    """'; did you mean a or b?' for the names nearest to `name`, or '' when none is near."""
-    listed = list(choices)
-    near = get_close_matches(name, listed, n=3, cutoff=0.6)
-    best = _likeness(name, near[0]) if near else 0.0
-    near = [choice for choice in near if _likeness(name, choice) >= best - ALIKE]
-    lowered = name.strip("*").lower()
-    if lowered and not near:
-        near = [choice for choice in listed if lowered in choice.lower()][:3]
-    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acl_cts.backends.backend import Session
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.memo import Memo
-from acl_cts.conformance.plugin import GARBAGE
 from acl_cts.conformance.runner import Runner
 from acl_cts.conformance.share import weight
 from acl_cts.reports.results import FAILING, CaseResult
@@ -53,8 +52,7 @@ def tried(memo: Memo, session: Session, cases: Iterable[Case]) -> Iterator[Tried
         outcome = runner.judge(case)
         answered = calls(outcome.trace, steps(case.program)) if outcome.trace is not None else 0
         yield Tried(case, outcome.result, answered)
-        if gc.get_count()[0] > GARBAGE:
-            gc.collect()
+        tidy()
 
 
 def calls(trace: Trace, statements: Sequence[Statement]) -> int:

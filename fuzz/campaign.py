@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from acl_cts.backends.native.session import NativeSession
 from acl_cts.conformance.attempt import Attempt
-from acl_cts.conformance.plugin import GARBAGE
+from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.trial import calls
 from acl_cts.fuzz.bucket import Bucket
 from acl_cts.fuzz.corpus import Corpus
@@ -68,6 +68,12 @@ class Campaign:
         self.spec = load_spec(more=self.plan.options.tables)
         self.corpus = Corpus(self.plan.corpus, self.plan.quota)
 
+    @property
+    def workers(self) -> tuple[int, ...]:
+        """The processes in which the libraries are now."""
+        sessions = [lane.target.session for lane in self._lanes]
+        return tuple(s.pid for s in sessions if isinstance(s, NativeSession) and s.pid is not None)
+
     # ------------------------------------------------------------------------------------------ from start to end
 
     def run(self) -> Iterator[Event]:
@@ -82,13 +88,17 @@ class Campaign:
             try:
                 yield self._event("start", self._about(len(left)))
                 yield from self._begin(left, running)
-                while not self._over():
-                    batch = self._source.batch(self._size(), self._deadly.avoided(self.figures.programs))
-                    yield from self._round(batch, running)
-                    yield from self._look_around(running)
+                yield from self._work(running)
             finally:
                 running.close()
             yield self._event("end", {}, self._now())
+
+    def _work(self, running: Running) -> Iterator[Event]:
+        """Make programs and execute them, until it is time."""
+        while not self._over():
+            batch = self._source.batch(self._size(), self._deadly.avoided(self.figures.programs))
+            yield from self._round(batch, running)
+            yield from self._look_around(running)
 
     def _open(self, stack: ExitStack) -> None:
         plan = self.plan
@@ -152,8 +162,7 @@ class Campaign:
                 yield from self._compared(lane, made.program, (answer, judgement), *answers[place])
         for lane in self._lanes:
             yield from self._leak(lane)
-        if gc.get_count()[0] > GARBAGE:
-            gc.collect()
+        tidy()
         if time.monotonic() - self._spoke > TOLD_EVERY:
             self._spoke = time.monotonic()
             yield self._event("figures", {}, self._now())

@@ -38,7 +38,7 @@ def updated(baseline: Baseline, results: Results, version: str) -> tuple[Baselin
             raise ReportError(f"{run.backend}: the suite itself failed there ({run.trouble}); run again, then update")
         place = next((n for n, e in enumerate(entries) if (e.backend, e.version) == (run.backend, version)), None)
         old = entries[place] if place is not None else Entry(run.backend, version)
-        new = _entry(old, run, whole=results.finished and run.complete and not results.filtered)
+        new = _entry(old, run, whole=results.finished and run.complete and not results.partial)
         changes.append(_change(old, new))
         if place is None:
             entries.append(new)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 
+from acl_cts.reports.exit_codes import PRECEDENCE as PRECEDENCE
+from acl_cts.reports.exit_codes import ExitCode as ExitCode
 from acl_cts.reports.expected import BaselineUse, Expected, Use
 from acl_cts.reports.limit_result import BROKEN, LimitResult
 from acl_cts.reports.profile_use import Claim
@@ -20,30 +21,6 @@ FLOOR = 64 * 1024
 
 ALWAYS = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.LEAK, Verdict.FLAKY})
 """Verdicts that no `--fail-on` takes out of account."""
-
-
-class ExitCode(IntEnum):
-    """The only exit codes of `acl-cts` that are a contract."""
-
-    AS_EXPECTED = 0
-    DISCREPANCY = 1
-    USAGE = 2
-    HARNESS = 3
-    INCOMPLETE = 4
-    STALE = 5
-    INCONSISTENT = 6
-    INTERRUPTED = 130
-
-
-PRECEDENCE = (
-    ExitCode.INTERRUPTED,
-    ExitCode.USAGE,
-    ExitCode.HARNESS,
-    ExitCode.DISCREPANCY,
-    ExitCode.INCOMPLETE,
-    ExitCode.STALE,
-)
-"""Which code is returned when several hold."""
 
 
 def counts(case: CaseResult, fail_on: frozenset[Strength]) -> bool:
@@ -70,7 +47,7 @@ def holding(results: Results, fail_on: frozenset[Strength] = DISCREPANCY) -> tup
     """Every exit code that holds for `results`, each with its reasons, in order of precedence."""
     found: list[Held] = [] if results.finished else [Held(ExitCode.INTERRUPTED, "interrupted; the results are partial")]
     for run in results.runs:
-        found.extend(Held(code, f"{run.backend}: {reason}") for code, reason in _of_run(run, results.filtered, fail_on))
+        found.extend(Held(code, f"{run.backend}: {reason}") for code, reason in _of_run(run, results.partial, fail_on))
     if results.expected is not None:
         found.extend(Held(ExitCode.STALE, reason) for reason in stale(results.expected))
     return tuple(sorted(found, key=lambda held: PRECEDENCE.index(ExitCode(held.code))))

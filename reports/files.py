@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from acl_cts.specs.faults import BadInput
 
-class ReportError(Exception):
+
+class ReportError(BadInput):
     """A report cannot be written or read. The message is one line: what, where, what to do."""
 
 
@@ -73,7 +75,7 @@ def sealed(data: Mapping[str, Any]) -> str:
     """`data` as JSON, its outer levels with a line for each entry, with a seal."""
     # In JSON the escape of what UTF-8 cannot hold is read as what it stands for.
     text = ("".join(_json(dict(data), LEVELS, "\n")) + "\n").encode("utf-8", "backslashreplace").decode("utf-8")
-    return f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text)}"{END}'
+    return f'{text[: -len(END)]},\n "{SEAL}": "{_seal_of(text.encode("utf-8"))}"{END}'
 
 
 SEAL = "seal"
@@ -83,8 +85,11 @@ END = "\n}\n"
 """How a sealed file ends."""
 
 
-def _seal_of(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def _seal_of(*parts: bytes | memoryview) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 LEVELS = 4
@@ -123,16 +128,17 @@ def unsealed(path: Path | str, raw: bytes) -> Any:
     """What the bytes `raw` of the file `path` hold, which `sealed` told. Raises ReportError; SealError when they were
     changed."""
     try:
-        text = raw.decode("utf-8")
-        data = json.loads(text)
+        data = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ReportError(f"{path}: is not JSON but binary data") from error
     except (ValueError, RecursionError) as error:
         raise ReportError(f"{path}: is not JSON ({error})") from error
-    head, mark, seal = text.rpartition(f',\n "{SEAL}": "')
-    if not mark or not isinstance(data, dict):
+    mark = f',\n "{SEAL}": "'.encode()
+    place = raw.rfind(mark)
+    if place < 0 or not isinstance(data, dict):
         raise SealError(f"{path}: has no seal at its end, so it is cut off or not of this suite; run again to get one")
-    if seal != f'{_seal_of(head + END)}"{END}':
+    # Files have megabytes: without a copy of what is in front of the seal.
+    if raw[place + len(mark) :] != f'{_seal_of(memoryview(raw)[:place], END.encode())}"{END}'.encode():
         raise SealError(f"{path}: was changed after it was written (its seal does not fit); run again to get it")
     del data[SEAL]
     return data

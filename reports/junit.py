@@ -25,6 +25,9 @@ def junit(results: Results) -> str:
     if (profile := results.profile) is not None:
         for suite in suites:
             _told(suite, "profile", f"{profile.name} {profile.version} {profile.sha256}")
+    if results.shard is not None:
+        for suite in suites:
+            _told(suite, "shard", f"{results.shard.number}/{results.shard.of}")
     suites += [_limits(run, results.started, results.fail_on) for run in results.runs if run.limits]
     root = ElementTree.Element("testsuites", name="acl-cts")
     for name in ("tests", "failures", "errors"):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from acl_cts.reports.accepted_list import accepted_list, flaky_list, state
 from acl_cts.reports.advice import unjudged
-from acl_cts.reports.html_report import UNSHOWABLE
-from acl_cts.reports.limit_table import limit_table, told
+from acl_cts.reports.limit_table import limit_table
+from acl_cts.reports.limit_table import told as told_limits
+from acl_cts.reports.markdown_text import code, fence, fitted, prose, table
 from acl_cts.reports.open_points import open_points
 from acl_cts.reports.results import BackendRun, Results
 from acl_cts.reports.roots import Root, roots
 from acl_cts.reports.summary import MEANING
 from acl_cts.reports.words import counted, first_line
-
-MOST = 56_000
-"""Bytes of a comment; code hosts refuse those of 64 KiB."""
 
 PROGRAM = 3_000
 """Characters of a program that are shown."""
@@ -24,18 +21,7 @@ PROGRAM = 3_000
 
 def markdown(results: Results) -> str:
     """The comment. What does not fit is left out from the end, and the number of parts left out is told."""
-    parts = [part for part in _parts(results) if part]
-    text, used, left = [], 0, 0
-    for part in parts:
-        size = len(part.encode("utf-8", "replace"))
-        if used + size > MOST:
-            left += 1
-            continue
-        used += size
-        text.append(part)
-    if left:
-        text.append(f"{counted(left, 'part')} left out here; the other reports hold all.\n")
-    return UNSHOWABLE.sub("\ufffd", "\n".join(text))
+    return fitted(_parts(results), "the other reports hold all")
 
 
 def _parts(results: Results) -> Iterator[str]:
@@ -45,7 +31,7 @@ def _parts(results: Results) -> Iterator[str]:
     for run in results.runs:
         found = roots(run, results.fail_on)
         if found:
-            yield f"### {_prose(run.backend)}: {counted(len(found), 'root cause')}\n"
+            yield f"### {prose(run.backend)}: {counted(len(found), 'root cause')}\n"
         for root in found:
             yield _root(results, root)
     yield _expected(results)
@@ -57,27 +43,28 @@ def _parts(results: Results) -> Iterator[str]:
 
 def _head(results: Results) -> str:
     lines = [
-        f"## acl-cts {_prose(results.version)}: exit code {results.code}, {MEANING.get(results.code, 'unknown')}",
+        f"## acl-cts {prose(results.version)}: exit code {results.code}, {MEANING.get(results.code, 'unknown')}",
         "",
-        f"Tables {_code(results.spec[:12])}, {_prose(results.started)}."
+        f"Tables {code(results.spec[:12])}, {prose(results.started)}."
         + _profile(results)
+        + (f" **{str(results.shard).capitalize()}.**" if results.shard else "")
         + (" A selection of the cases." if results.filtered else "")
         + ("" if results.finished else " **Interrupted: the results are partial.**"),
         "",
-        *(f"- {held.code}: {_prose(held.reason)}" for held in results.holds[:20]),
+        *(f"- {held.code}: {prose(held.reason)}" for held in results.holds[:20]),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _profile(results: Results) -> str:
     profile = results.profile
-    return f" Profile {_code(f'{profile.name} {profile.version}')} ({_code(profile.sha256[:12])})." if profile else ""
+    return f" Profile {code(f'{profile.name} {profile.version}')} ({code(profile.sha256[:12])})." if profile else ""
 
 
 def _totals(results: Results) -> str:
     seen = (name for run in results.runs for name, number in run.totals.items() if number)
     names = list(dict.fromkeys(("pass", "fail", *seen)))
-    rows = [[_prose(run.backend), *(str(run.totals[name]) for name in names)] for run in results.runs]
+    rows = [[prose(run.backend), *(str(run.totals[name]) for name in names)] for run in results.runs]
     if results.expected is not None:
         names += ["waived", "known to the baseline"]
         for row, run in zip(rows, results.runs, strict=True):
@@ -86,17 +73,17 @@ def _totals(results: Results) -> str:
         names.append("must pass")
         for row, run in zip(rows, results.runs, strict=True):
             row.append(f"{run.must_pass.passed} of {run.must_pass.listed}" if run.must_pass else "–")
-    return _table(["backend", *names], rows) if rows else ""
+    return table(["backend", *names], rows) if rows else ""
 
 
 def _limits(results: Results) -> str:
     rows = []
     for row in limit_table(results):
-        cells = [told(row.results[run.backend]) for run in results.runs]
-        rows.append([_code(row.limit), _prose(row.documented), *map(_prose, cells)])
+        cells = [told_limits(row.results[run.backend]) for run in results.runs]
+        rows.append([code(row.limit), prose(row.documented), *map(prose, cells)])
     if not rows:
         return ""
-    return "### Limits\n\n" + _table(["limit", "documented", *(_prose(run.backend) for run in results.runs)], rows)
+    return "### Limits\n\n" + table(["limit", "documented", *(prose(run.backend) for run in results.runs)], rows)
 
 
 def _root(results: Results, root: Root) -> str:
@@ -104,24 +91,24 @@ def _root(results: Results, root: Root) -> str:
     told = f"{root.clause} ({headline.strength}), {root.function}" if headline else first_line(case.reason)
     lines = [
         "<details>",
-        f"<summary>{root.verdict}: {_prose(told)}, {counted(len(root.cases), 'case')}</summary>",
+        f"<summary>{root.verdict}: {prose(told)}, {counted(len(root.cases), 'case')}</summary>",
         "",
     ]
     if headline is not None:
         text = results.tables.clauses.get(root.clause)
-        lines += [f"- expected: {_prose(headline.expected)}", f"- observed: {_prose(headline.observed)}"]
+        lines += [f"- expected: {prose(headline.expected)}", f"- observed: {prose(headline.observed)}"]
         if text is not None:
             same = text.text == headline.expected
-            lines.append(f"- documents: {_prose(text.source if same else f'{text.text} ({text.source})')}")
+            lines.append(f"- documents: {prose(text.source if same else f'{text.text} ({text.source})')}")
     if case.reason and headline is not None and case.reason != headline.observed:
-        lines.append(f"- reason: {_prose(case.reason)}")
-    lines.append(f"- case: {_code(case.id)}")
+        lines.append(f"- reason: {prose(case.reason)}")
+    lines.append(f"- case: {code(case.id)}")
     if case.after:
-        lines.append(f"- fails after: {', '.join(map(_code, case.after[:3]))}")
+        lines.append(f"- fails after: {', '.join(map(code, case.after[:3]))}")
     if case.evidence is not None:
         program = case.evidence.program
         cut = "\n..." if len(program) > PROGRAM else ""
-        lines += ["", _fence(program[:PROGRAM] + cut), "", _fence(case.evidence.command, "sh")]
+        lines += ["", fence(program[:PROGRAM] + cut), "", fence(case.evidence.command, "sh")]
     return "\n".join([*lines, "", "</details>", ""])
 
 
@@ -131,21 +118,21 @@ def _expected(results: Results) -> str:
     if expected is None:
         return ""
     rows = [
-        [_code(w.id), _prose(state(w)), _prose(w.reason), _prose(w.owner), _prose(w.expires), _prose(w.link)]
+        [code(w.id), prose(state(w)), prose(w.reason), prose(w.owner), prose(w.expires), prose(w.link)]
         for w in expected.waivers
     ]
     lines = ["### Accepted beforehand", ""]
     if rows:
-        lines.append(_table(["waiver", "covers", "reason", "owner", "until", "link"], rows))
+        lines.append(table(["waiver", "covers", "reason", "owner", "until", "link"], rows))
     if expected.baseline is not None:
-        lines += [f"Baseline {_code(expected.baseline.file)}, {len(expected.baseline.stale)} out of date.", ""]
+        lines += [f"Baseline {code(expected.baseline.file)}, {len(expected.baseline.stale)} out of date.", ""]
     for run in results.runs:
         found = accepted_list(run)
         for each in found[:15]:
-            told = f"{each.number} × {each.verdict}: {_prose(each.what)} ({_prose(', '.join(each.names))})"
-            lines.append(f"- {_prose(run.backend)}: {told}")
+            told = f"{each.number} × {each.verdict}: {prose(each.what)} ({prose(', '.join(each.names))})"
+            lines.append(f"- {prose(run.backend)}: {told}")
         if len(found) > 15:
-            lines.append(f"- {_prose(run.backend)}: {counted(len(found) - 15, 'more cause')}")
+            lines.append(f"- {prose(run.backend)}: {counted(len(found) - 15, 'more cause')}")
     return "\n".join(lines) + "\n"
 
 
@@ -153,18 +140,18 @@ def _flaky(run: BackendRun) -> str:
     found = flaky_list(run)
     if not found:
         return ""
-    rows = [[f"{case.failed} of {case.repeats}", _code(case.id)] for case in found[:15]]
+    rows = [[f"{case.failed} of {case.repeats}", code(case.id)] for case in found[:15]]
     more = f"{counted(len(found) - 15, 'more case')}\n" if len(found) > 15 else ""
-    return f"### {_prose(run.backend)}: flaky\n\n{_table(['failed', 'case'], rows)}{more}"
+    return f"### {prose(run.backend)}: flaky\n\n{table(['failed', 'case'], rows)}{more}"
 
 
 def _unjudged(run: BackendRun) -> str:
     found = unjudged(run)
     if not found:
         return ""
-    lines = [f"- {entry.number} × {entry.verdict}: {_prose(entry.reason)}" for entry in found[:15]]
+    lines = [f"- {entry.number} × {entry.verdict}: {prose(entry.reason)}" for entry in found[:15]]
     more = [f"- {counted(len(found) - 15, 'more reason')}"] if len(found) > 15 else []
-    return "\n".join([f"### {_prose(run.backend)}: not judged", "", *lines, *more, ""])
+    return "\n".join([f"### {prose(run.backend)}: not judged", "", *lines, *more, ""])
 
 
 def _divergences(results: Results) -> str:
@@ -172,38 +159,9 @@ def _divergences(results: Results) -> str:
     if not points:
         return ""
     rows = [
-        [_code(point.clause), *(_prose(", ".join(answer for answer, _ in found[:6])) or "–" for found in point.answers)]
+        [code(point.clause), *(prose(", ".join(answer for answer, _ in found[:6])) or "–" for found in point.answers)]
         for point in points
     ]
-    table = _table(["clause", *(_prose(run.backend) for run in results.runs)], rows)
+    told = table(["clause", *(prose(run.backend) for run in results.runs)], rows)
     summary = f"<summary>{counted(len(points), 'open point')} answered differently</summary>"
-    return f"<details>\n{summary}\n\n{table}\n</details>\n"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def _prose(text: str) -> str:
-    """Hostile text in one line: no markup, no mention of a person, no link, no cell of a table.
-
-    Written with character references, which hold in Markdown and inside HTML elements alike.
-    """
-    plain = re.sub(r"\s+", " ", text).strip()
-    escaped = re.sub(r"[&<>\\`*_{}\[\]#|~$@]", lambda found: f"&#{ord(found[0])};", plain)
-    return escaped.replace("://", "&#58;//").replace("www.", "www&#46;")
-
-
-def _code(text: str) -> str:
-    """Hostile text as code in a line."""
-    plain = re.sub(r"\s+", " ", text).replace("|", "¦").strip()
-    mark = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
-    room = " " if plain.startswith("`") or plain.endswith("`") else ""
-    return f"{mark}{room}{plain}{room}{mark}" if plain else ""
-
-
-def _fence(text: str, language: str = "") -> str:
-    """Hostile text as a block of code."""
-    mark = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
-    return f"{mark}{language}\n{text.rstrip()}\n{mark}"
+    return f"<details>\n{summary}\n\n{told}\n</details>\n"

@@ -10,6 +10,7 @@ from acl_cts.reports.html_report import HtmlReport
 from acl_cts.reports.junit import junit
 from acl_cts.reports.markdown import markdown
 from acl_cts.reports.results import Results
+from acl_cts.reports.sarif import sarif
 from acl_cts.reports.summary import Summary
 
 
@@ -40,6 +41,7 @@ RENDERINGS: Mapping[str, Rendering] = {
     ),
     "markdown": Rendering("report.md", "a comment for code hosts", lambda results, place: markdown(results)),
     "junit": Rendering("junit.xml", "for dashboards", lambda results, place: junit(results)),
+    "sarif": Rendering("report.sarif", "for code scanning", lambda results, place: sarif(results)),
     "text": Rendering("summary.txt", "what a run prints", lambda results, place: Summary(results, place.shown).text()),
 }
 """Every form by its name on the command line."""

@@ -19,6 +19,7 @@ from acl_cts.reports.profile_use import (
     profile_from_json,
     profile_to_json,
 )
+from acl_cts.reports.shard import Shard
 from acl_cts.reports.tables import Tables
 from acl_cts.reports.tables_json import tables_from_json, tables_to_json
 from acl_cts.reports.typed import Typed
@@ -211,6 +212,7 @@ class Results:
 
     Times are ISO 8601 in UTC; `options` as given; `fail_on`: strengths that count as discrepancies; `tables`: what the
     contract says; `environment`: who judged. `profile`: the product's, `expected`: baseline and waivers; None without.
+    `shard`: which part of a run it is that several runs share; None for a whole one.
     """
 
     version: str
@@ -229,6 +231,12 @@ class Results:
     environment: Mapping[str, str] = field(default_factory=dict)
     profile: ProfileUse | None = None
     expected: Expected | None = None
+    shard: Shard | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether it holds some of the cases only, on purpose."""
+        return self.filtered or self.shard is not None
 
 
 # ------------------------------------------------------------------------------------------------------- to JSON
@@ -319,6 +327,8 @@ def to_json(results: Results) -> dict[str, Any]:
     more = {"profile": profile_to_json(results.profile)} if results.profile else {}
     if results.expected is not None:
         more["expected"] = expected_to_json(results.expected)
+    if results.shard is not None:
+        more["shard"] = asdict(results.shard)
     return {
         "format": FORMAT,
         "tool": {"name": "acl-cts", "version": results.version},
@@ -466,6 +476,13 @@ def _held(data: Mapping[str, Any], place: str = "") -> Held:
     return Held(code, read.text("reason"))
 
 
+def _shard(read: Typed) -> Shard:
+    number, of = read.count("number"), read.count("of")
+    if not 1 <= number <= of:
+        raise ValueError(f"{read.place}: there is no shard {number} of {of}")
+    return Shard(number, of)
+
+
 def from_json(data: object) -> Results:
     """A whole run. Raises ValueError when `data` is not of this format."""
     if not isinstance(data, dict) or "format" not in data:
@@ -497,4 +514,5 @@ def from_json(data: object) -> Results:
         environment=read.text_by_name("environment"),
         profile=profile_from_json(read.nested("profile")) if "profile" in read.data else None,
         expected=expected_from_json(read.nested("expected")) if "expected" in read.data else None,
+        shard=_shard(read.nested("shard")) if "shard" in read.data else None,
     )

@@ -60,7 +60,8 @@ class Summary:
     def _lines(self) -> Iterator[str]:
         results = self.results
         seed = "" if results.seed is None else f" · shuffled with seed {results.seed}"
-        part = " · a selection" if results.filtered else ""
+        part = f" · {results.shard}" if results.shard else ""
+        part += " · a selection" if results.filtered else ""
         profile = results.profile
         claims = f" · profile {profile.name} {profile.version} ({profile.sha256[:12]})" if profile else ""
         yield f"acl-cts {results.version} · tables {results.spec[:12]}{claims}{part}{seed}"
@@ -75,9 +76,10 @@ class Summary:
             yield _cut(f"[exit code {held.code}] {first_line(held.reason)}")
         if len(results.holds) > 6:
             yield f"    and {counted(len(results.holds) - 6, 'more reason')}: see results.json"
+        shard = f"; {results.shard}" if results.shard else ""
         others = sorted({held.code for held in results.holds} - {results.code})
         outranked = f"; outranks {' and '.join(map(str, others))}, which hold too" if others else ""
-        yield f"exit code {results.code}: {MEANING[results.code]}{outranked}{self._accepted()}"
+        yield f"exit code {results.code}: {MEANING[results.code]}{outranked}{self._accepted()}{shard}"
 
     def _run(self, run: BackendRun) -> Iterator[str]:
         totals = " · ".join(f"{number} {verdict}" for verdict, number in run.totals.items() if number)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from acl_cts.reports.clause_text import ClauseText
-from acl_cts.specs.model import Spec
+
+if TYPE_CHECKING:  # whoever only reads stored results needs none of the tables' own machinery
+    from acl_cts.specs.model import Spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "This run was interrupted: what follows is only what was known by then.",
         "本次运行被中断：以下仅为中断前已知的结果。",
     ),
+    "shard": (
+        "One shard of a run only; acl-cts report merge puts them together:",
+        "仅为一次运行的一个分片，可用 acl-cts report merge 合并：",
+    ),
     "filtered": ("Only a selection of the cases was run.", "仅运行了部分用例。"),
     "partial": (
         "The run of this backend ended before every selected case had its turn.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from acl_cts.specs import expressions as ex
@@ -20,17 +20,44 @@ from acl_cts.specs.values import UNKNOWN, UNWRITTEN, NotApplicableError, Obj, co
 
 Term = Callable[[Frame], Any]
 
+Terms = Callable[[Frame], Sequence[tuple[int, Any]]]
+"""Asks several questions in one go: the numbers of those that have something to say, with what they say."""
+
 
 @functools.cache
 def guard(tree: ex.Expr) -> Term:
     """A function that gives True, False or UNKNOWN; False where the guard does not apply."""
     writer = _Writer(soft=False)
-    writer.line("try:")
-    writer.depth += 1
-    writer.line(f"return {writer.expr(tree)}")
-    writer.depth -= 1
-    writer.line("except NotApplicableError:")
-    writer.line("    return False")
+    writer.line(f"return {writer.truth(tree)}")
+    return writer.function()
+
+
+@functools.cache
+def guards(trees: tuple[ex.Expr | None, ...]) -> Terms:
+    """A function that gives the guards which are not False. None always holds."""
+    writer = _Writer(soft=False)
+    writer.line("R = ()")
+    for number, tree in enumerate(trees):
+        answer = writer.truth(tree) if tree is not None else "True"
+        writer.line(f"if {answer} is not False: R = (*R, ({number}, {answer}))")
+    writer.line("return R")
+    return writer.function()
+
+
+@functools.cache
+def consequences(pairs: tuple[tuple[ex.Expr | None, ex.Expr | None], ...]) -> Terms:
+    """A function that gives, for every pair whose first holds, the truth of the second. None as a first always holds,
+    as a second says nothing (UNKNOWN)."""
+    writer = _Writer(soft=False)
+    writer.line("R = []")
+    for number, (when, ensures) in enumerate(pairs):
+        if when is not None:
+            writer.line(f"if {writer.truth(when)} is True:")
+            writer.depth += 1
+        answer = writer.truth(ensures) if ensures is not None else "UNKNOWN"
+        writer.line(f"R.append(({number}, {answer}))")
+        writer.depth = 1
+    writer.line("return R")
     return writer.function()
 
 
@@ -122,9 +149,10 @@ def _range(items: Any, start: Any, stop: Any) -> Any:
 
 
 def _put(owner: Any, name: str, value: Any) -> None:
-    if isinstance(owner, Obj):
+    if owner.__class__ is Obj:
         owner.fields[name] = value
-        owner.pending.pop(name, None)
+        if owner.pending:
+            owner.pending.pop(name, None)
 
 
 def _put_range(owner: Any, name: str, start: Any, stop: Any, given: Any) -> None:
@@ -229,6 +257,17 @@ class _Writer:
         name = self.fresh()
         self.line(f"{name} = {text}")
         return name
+
+    def truth(self, tree: ex.Expr) -> str:
+        """A variable that holds the truth of a guard, False where it does not apply."""
+        answer = self.fresh()
+        self.line("try:")
+        self.depth += 1
+        self.line(f"{answer} = {self.expr(tree)}")
+        self.depth -= 1
+        self.line("except NotApplicableError:")
+        self.line(f"    {answer} = False")
+        return answer
 
     def function(self) -> Term:
         """The finished function."""

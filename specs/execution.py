@@ -124,24 +124,23 @@ class Execution:
     def binding(self, ref: Ref, counters: dict[str, int]) -> Binding:
         """What `ref` is bound to. Raises UnsetError."""
         index = ref.index
-        key = (ref.name, None) if index is None else self.key(ref.name, index, counters)
-        found = self.bindings.get(key)
+        found = self.bindings.get((ref.name, None) if index is None else self.key(ref.name, index, counters))
         if found is None:
             raise UnsetError(ref.name)
         return found
 
     def value(self, value: Value, kind: Kind, ctype: str, counters: dict[str, int]) -> Any:
         """The model value of an argument. Raises UnsetError."""
+        if value.__class__ is Ref and value.field is None:  # the usual one first: this is asked for every argument
+            principal = self.binding(value, counters).principal
+            if principal is None:
+                raise UnsetError(value.name)
+            return principal
         match value:
             case Int(value=number, loop=loop):
                 return number + (counters[loop] if loop else 0)
             case Null():
                 return None
-            case Ref(field=None):
-                principal = self.binding(value, counters).principal
-                if principal is None:
-                    raise UnsetError(value.name)
-                return principal
             case Ref(field=name):
                 outs = self.binding(value, counters).outs
                 return outs.get(name or "", UNKNOWN)
@@ -181,16 +180,18 @@ class Execution:
         if broken:
             certain = all(isinstance(item, Obj) and self._certainly_bad(item) for item in broken)
             return Judged(Outcome.UNDEFINED, (), certain)
-        errors = [(rule, truth) for rule in rules.errors if (truth := rule.when(frame)) is not False]
-        wrong = tuple(rule for rule, truth in errors if truth is True) if errors else ()
+        errors = rules.wrong(frame)
+        wrong = tuple([rules.errors[number] for number, truth in errors if truth is True]) if errors else ()
         if wrong:
             return Judged(Outcome.ERROR, wrong)
-        points = [(rule, truth) for rule in rules.opens if (truth := rule.when(frame)) is not False]
+        points = rules.doubtful(frame)
         if points or errors:
-            sure = [rule for rule, truth in points if truth is True]
-            uncertain = [rule for rule, truth in (*points, *errors) if truth is UNKNOWN]
+            sure = [rules.opens[number] for number, truth in points if truth is True]
+            uncertain = [rules.opens[number] for number, truth in points if truth is UNKNOWN]
+            uncertain += [rules.errors[number] for number, truth in errors if truth is UNKNOWN]
             return Judged(Outcome.OPEN, (*sure, *uncertain))
-        return _success(tuple([rule for rule in rules.successes if rule.when(frame) is True]))
+        met = rules.right(frame)
+        return _success(tuple([rules.successes[number] for number, truth in met if truth is True]) if met else ())
 
     def scarce(self, rules: FunctionRules, frame: Frame) -> bool:
         """Whether a refusal may stand for a lack of resources."""
@@ -218,17 +219,16 @@ class Execution:
 
     def succeed(self, call: Call, rules: FunctionRules, frame: Frame, counters: dict[str, int]) -> Binding:
         """Carry out what a success changes, and bind the call's target."""
-        function = rules.function
+        function, outs = rules.function, frame.outs
         if function.creates:
-            frame.addresses = {n: frame.ret if n == "ret" else frame.outs.get(n) for n in function.creates}
+            frame.addresses = {n: frame.ret if n == "ret" else outs.get(n) for n in function.creates}
         rules.effect(frame)
-        outs = dict(frame.outs)
-        for name in function.creates:
-            made = frame.locals.get(name)
-            address = frame.addresses[name]
-            outs[name] = made if isinstance(address, Ptr) else None
-        for name, kind, term in rules.aliases:
-            outs[name] = self._aliased(kind, term(frame), frame.outs.get(name))
+        if function.creates or rules.aliases:
+            outs = dict(outs)
+            for name, address in frame.addresses.items():
+                outs[name] = frame.locals.get(name) if address.__class__ is Ptr else None
+            for name, kind, term in rules.aliases:
+                outs[name] = self._aliased(kind, term(frame), frame.outs.get(name))
         bound = Binding(outs.get(rules.principal), outs, function.name)
         if function.signature.locates is not None:
             self.locate(call, rules, frame, counters)

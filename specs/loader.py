@@ -17,6 +17,7 @@ import jsonschema
 import yaml
 
 from acl_cts.specs import expressions as ex
+from acl_cts.specs.faults import BadInput
 from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Locates, Param, Signature
 from acl_cts.specs.judgement import Strength
 from acl_cts.specs.located import Located, LocatedLoader, line_of, plain
@@ -62,7 +63,7 @@ CALLER_MEMORY = 2**20
 _INTEGERS: Mapping[str, int] = {"size_t": 64, "uint64_t": 64, "int64_t": 64, "uint32_t": 32, "int32_t": 32, "int": 32}
 
 
-class SpecError(ValueError):
+class SpecError(BadInput, ValueError):
     """A table is wrong. The message names file, line and, where there is one, the clause."""
 
 

@@ -288,11 +288,11 @@ class _Judge:
     def _call(self, record: CallRecord, call: Call, counters: dict[str, int]) -> None:
         rules = self.run_of.rules.functions[record.function]
         frame = self.run_of.frame(call, counters)
-        frame.pointers = self.trace.pointers
-        if record.outs:
-            frame.outs = {name: normalise(value, self.trace.pointers) for name, value in record.outs}
+        pointers = frame.pointers = self.trace.pointers
+        for name, value in record.outs:
+            frame.outs[name] = value if value.__class__ is int else normalise(value, pointers)
         frame.hits = len(record.hits)
-        frame.ret = normalise(record.ret, self.trace.pointers)
+        frame.ret = record.ret if record.ret.__class__ is int else normalise(record.ret, pointers)
         failed = frame.ret is None if rules.by_handle else frame.ret != 0
         self.called.append(_Called(record.function, failed, record.fault_fired))
         self.ledger.fault_fired |= record.fault_fired
@@ -303,10 +303,9 @@ class _Judge:
             self._undefined(record, rules, judged, failed)
             return
         objects = self.run_of.handles(rules, frame)
-        for breach in record.breaches:
-            where = f"{breach.param}{breach.offset:+d}"
-            self._violated(self.spec.clauses["common.caller-memory"], record, objects, f"memory at {where} was written")
-        if not record.breaches:
+        if record.breaches:
+            self._breached(record, objects)
+        else:
             self.ledger.held.add("common.caller-memory")
         if failed:
             self._failed(record, rules, frame, judged, objects)
@@ -314,6 +313,11 @@ class _Judge:
             self._succeeded(record, call, rules, frame, judged, objects, counters)
         if self.ledger.discrepancies:
             self._spread(objects)
+
+    def _breached(self, record: CallRecord, objects: list[Obj]) -> None:
+        for breach in record.breaches:
+            where = f"{breach.param}{breach.offset:+d}"
+            self._violated(self.spec.clauses["common.caller-memory"], record, objects, f"memory at {where} was written")
 
     def _undefined(self, record: CallRecord, rules: FunctionRules, judged: Judged, failed: bool) -> None:
         if not self.robust or not judged.certain:
@@ -376,8 +380,8 @@ class _Judge:
         elif judged.outcome is Outcome.OPEN:
             self._open(record, judged, frame, "accepted")
         else:
-            for rule in judged.rules:
-                self.ledger.held.add(rule.clause.id)
+            if judged.rules:
+                self.ledger.held.update([rule.clause.id for rule in judged.rules])
             self.ledger.succeeded.add(record.function)
         self._posts(record, rules, frame, objects, "success")
         bound = self.run_of.succeed(call, rules, frame, counters)
@@ -431,12 +435,13 @@ class _Judge:
             self._note(clause, record, self._answer(clause, record), f"a code for: {judged.rules[0].clause.text_en}")
 
     def _posts(self, record: CallRecord, rules: FunctionRules, frame: Frame, objects: list[Obj], outcome: str) -> None:
-        for rule in rules.after[outcome]:
-            if rule.when(frame) is not True:
-                continue
-            truth = rule.ensures(frame) if rule.ensures else UNKNOWN
+        posts = rules.after[outcome]
+        for number, truth in posts.ask(frame):
+            rule = posts.rules[number]
             if truth is True:
-                self._held(rule, frame)
+                self.ledger.held.add(rule.clause.id)
+                if self.ledger.kept:
+                    self._held(rule, frame)
             elif truth is False:
                 self._broken(rule, record, frame, objects)
             if rule.observe and truth is not False and outcome == "success":
@@ -451,9 +456,7 @@ class _Judge:
                 return
 
     def _held(self, rule: Rule, frame: Frame) -> None:
-        self.ledger.held.add(rule.clause.id)
-        if not self.ledger.kept:
-            return
+        """A postcondition is true: so is what an earlier refused call had to keep, as far as it speaks of that."""
         for owner, name in rule.reads(frame):
             pending = self._pop_pending(owner, name)
             if pending:

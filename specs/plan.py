@@ -239,14 +239,9 @@ class _World:
                 frame.outs[name] = address
 
     def note(self, rules: FunctionRules, frame: Frame, accepted: bool) -> None:
-        outcome = "success" if accepted else "refusal"
-        for rule in rules.after[outcome]:
-            if rule.when(frame) is True:
-                self.clauses.add(rule.clause.id)
-        if not accepted:
-            self.clauses.update(rule.clause.id for rule in rules.keeps)
-        else:
-            self.clauses.update(clause.id for clause in rules.function.clauses if clause.unobservable)
+        posts = rules.after["success" if accepted else "refusal"]
+        self.clauses.update([posts.rules[number].clause.id for number, truth in posts.met(frame) if truth is True])
+        self.clauses.update(posts.implied)
 
 
 def plan(spec: Spec, body: tuple[Statement, ...], extra: tuple[Statement, ...] = (), *, robust: bool = False) -> Plan:

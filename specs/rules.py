@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Term, compile_effect, guard, lenient
+from acl_cts.specs.evaluate import Term, Terms, compile_effect, consequences, guard, guards, lenient
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Clause, Function, Spec
@@ -28,17 +28,32 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Posts:
+    """The postconditions that follow one outcome: the guards of all at once, and what those that hold say. `implied`:
+    clauses that every such answer puts to the test."""
+
+    rules: tuple[Rule, ...]
+    met: Terms
+    ask: Terms
+    implied: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FunctionRules:
-    """The rules of one function, by what they decide; `after`: postconditions by the outcome that they
-    follow; `params`: name, kind and C type of each; `inputs`: name and kind of the parameters that take a handle;
-    `by_handle`: success is a handle, not NULL; `principal`: the output that a call's name stands for, or `ret`."""
+    """The rules of one function, by what they decide; `wrong`, `doubtful`, `right`: all guards of `errors`, `opens` and
+    `successes` at once; `after`: postconditions by the outcome that they follow; `params`: name, kind and C type of
+    each; `inputs`: name and kind of the parameters that take a handle; `by_handle`: success is a handle, not NULL;
+    `principal`: the output that a call's name stands for, or `ret`."""
 
     function: Function
     errors: tuple[Rule, ...]
     opens: tuple[Rule, ...]
     successes: tuple[Rule, ...]
     posts: tuple[Rule, ...]
-    after: dict[str, tuple[Rule, ...]]
+    wrong: Terms
+    doubtful: Terms
+    right: Terms
+    after: dict[str, Posts]
     keeps: tuple[Rule, ...]
     effect: Callable[[Frame], None]
     aliases: tuple[tuple[str, str, Term], ...]
@@ -86,16 +101,17 @@ def _function(function: Function) -> FunctionRules:
     def having(outcome: str) -> tuple[Rule, ...]:
         return tuple(rule for rule in rules if rule.clause.outcome == outcome)
 
+    errors, opens, successes = having("error"), having("open"), having("success")
     return FunctionRules(
         function,
-        having("error"),
-        having("open"),
-        having("success"),
+        errors,
+        opens,
+        successes,
         tuple(r for r in rules if r.ensures or r.observe),
-        {
-            outcome: tuple(r for r in rules if (r.ensures or r.observe) and r.clause.on in (outcome, "any"))
-            for outcome in ("success", "refusal")
-        },
+        _guards(errors),
+        _guards(opens),
+        _guards(successes),
+        {outcome: _following(rules, outcome) for outcome in ("success", "refusal")},
         tuple(r for r in rules if r.clause.keeps),
         compile_effect(function.effect),
         tuple((name, function.signature.param(name).handle, lenient(tree)) for name, tree in function.aliases.items()),
@@ -104,6 +120,17 @@ def _function(function: Function) -> FunctionRules:
         function.signature.returns is Kind.HANDLE,
         "ret" if function.signature.principal == "return" else function.signature.principal,
     )
+
+
+def _guards(rules: tuple[Rule, ...]) -> Terms:
+    return guards(tuple(rule.clause.when for rule in rules))
+
+
+def _following(rules: list[Rule], outcome: str) -> Posts:
+    chosen = tuple(r for r in rules if (r.ensures or r.observe) and r.clause.on in (outcome, "any"))
+    implied = [r.clause for r in rules if (r.clause.unobservable if outcome == "success" else r.clause.keeps)]
+    ask = consequences(tuple((rule.clause.when, rule.clause.ensures) for rule in chosen))
+    return Posts(chosen, _guards(chosen), ask, frozenset(clause.id for clause in implied))
 
 
 def _rule(clause: Clause) -> Rule:

@@ -150,7 +150,9 @@ def test_an_unwritable_folder_is_one_line(acl: Run, tmp_path: Path) -> None:
     assert "report/deeper" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["results.json", "report.html", "report.md", "junit.xml", "summary.txt"])
+@pytest.mark.parametrize(
+    "name", ["results.json", "report.html", "report.md", "report.sarif", "junit.xml", "summary.txt"]
+)
 def test_a_directory_in_the_place_of_a_report_is_found_before_the_run(acl: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / "work" / "report" / name).mkdir(parents=True)
     done = acl("run", "--backend", "simulator", "--out", "report", *FEW)
@@ -246,7 +248,7 @@ def test_a_clean_run_leaves_no_empty_folders(acl: Run, tmp_path: Path) -> None:
     assert [entry.name for entry in (report / "failures").iterdir()] == ["odd-wrong-length"]
     acl("run", "--backend", "simulator", *FEW)
     assert sorted(entry.name for entry in report.iterdir()) == [
-        *("journal.jsonl", "junit.xml", "report.html", "report.md", "results.json", "summary.txt")
+        *("journal.jsonl", "junit.xml", "report.html", "report.md", "report.sarif", "results.json", "summary.txt")
     ]
 
 

@@ -6,19 +6,41 @@ from pathlib import Path
 
 import click
 
+from acl_cts.commands.report_diff import diff
+from acl_cts.commands.report_trend import history
 from acl_cts.reports.files import check_files, make_folder, write_text
 from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.stored import read_results, results_path
 from acl_cts.stdout import show
 
 
-@click.group("report")
+class Reports(click.Group):
+    """Imports `merge` when it is asked for: it alone needs what makes the cases."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every subcommand."""
+        return [*super().list_commands(ctx), "merge"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The subcommand called `cmd_name`."""
+        if cmd_name == "merge":
+            from acl_cts.commands.report_merge import merge_shards
+
+            return merge_shards
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group("report", cls=Reports)
 def report() -> None:
-    """Make reports from the results of a run."""
+    """Make reports from the results of a run, or of several."""
+
+
+report.add_command(diff)
+report.add_command(history)
 
 
 @report.command(
-    short_help="HTML, Markdown, JUnit and text from a results.json.",
+    short_help="HTML, Markdown, JUnit, SARIF and text from a results.json.",
     epilog="""\b
 Examples:
   acl-cts report render report                       every form, beside the results

@@ -33,9 +33,11 @@ from acl_cts.conformance.launch import Launch
 from acl_cts.conformance.limit_probe import probe_backend
 from acl_cts.conformance.plan import Plan
 from acl_cts.conformance.plugin import everything
+from acl_cts.conformance.sharding import sharded
 from acl_cts.conformance.trace_file import trace_file
 from acl_cts.expecting import Expecting, expecting, take_expecting
 from acl_cts.keeping import forget_kept, keep_challenge, keeping, recording
+from acl_cts.part import checked_shard, taken_shard
 from acl_cts.progress import RunProgress
 from acl_cts.reports.environment import environment
 from acl_cts.reports.evidence import Evidence
@@ -45,6 +47,7 @@ from acl_cts.reports.limit_result import LimitResult
 from acl_cts.reports.renderings import RENDERINGS, Place
 from acl_cts.reports.results import DISCREPANCY, BackendRun, CaseResult, FunctionSupport, Held, Results, to_json
 from acl_cts.reports.roots import roots
+from acl_cts.reports.shard import Shard
 from acl_cts.reports.tables import tables_of
 from acl_cts.rerun import failed_in, narrowed
 from acl_cts.resume import check_opened, check_same, options_of
@@ -63,9 +66,10 @@ Examples:
   acl-cts run --resume --out report                go on with a run that was cut off
   acl-cts run --backend acl --library PATH --profile general --waivers waivers.yaml
   acl-cts run --rerun-failed report --repeat 20 --out again
+  acl-cts run --shard 2/4 --out shard-2            a quarter of the cases
 
 \b
-Written to DIR: results.json, report.html, report.md, junit.xml, summary.txt,
+Written to DIR: results.json, report.html, report.md, report.sarif, junit.xml, summary.txt,
 journal.jsonl (every verdict as it fell; --resume goes on from there), and for every
 failure failures/CASE/ (failures/BACKEND/CASE/ with several backends) with program.txt,
 repro.c, trace.json and run.json. --max-time counts from the start of the command, building
@@ -94,6 +98,7 @@ class Request:
     past: Past | None
     expecting: Expecting
     only: dict[str, list[str]]
+    shard: Shard | None
 
     def story(self, backend: str) -> Story:
         """What is known of `backend` from the run that is gone on with."""
@@ -121,6 +126,9 @@ class Request:
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Stop executing then, counted from now.",
+)
+@click.option(
+    "--shard", default="", metavar="I/N", callback=checked_shard, help="Only part I of N; `report merge` joins them."
 )
 @click.option("--isolate", is_flag=True, help="Each case in a process of its own.")
 @click.option("--shuffle", is_flag=True, help="Another order; the seed is printed and stored.")
@@ -227,6 +235,7 @@ def _request(
         seed = secrets.randbelow(2**32)
     max_time = given["max_time"]
     only: dict[str, list[str]] = given.get("only", {})
+    shard = taken_shard(given)
     expected = take_expecting(given, spec, generated)
     plan = Plan(
         backends=tuple(dict.fromkeys(backends)),
@@ -237,15 +246,18 @@ def _request(
         deadline=None if max_time is None else time.monotonic() + max_time,
         resume=past is not None,
         repeat=given.get("repeat", 1),
+        part=(shard.number, shard.of) if shard else (1, 1),
     )
     plan.selection.check(spec)
-    number = sum(map(plan.selection.matches, generated)) if given["challenge"] else len(plan.selection.apply(generated))
+    chosen = tuple(filter(plan.selection.matches, generated))
+    if not given["challenge"]:
+        chosen = sharded(plan.selection.apply(generated), *plan.part)
     own = all(backend.partition(":")[0] in OWN for backend in plan.backends)
     return Request(
         backends=plan.backends,
         plan=plan,
         out=Path(given["out"]).absolute(),
-        jobs=past.begun.jobs if past else given["jobs"] or (2 if own and number >= WORTH_TWO else 1),
+        jobs=past.begun.jobs if past else given["jobs"] or (2 if own and len(chosen) >= WORTH_TWO else 1),
         keyword=given["keyword"],
         fail_on=_strengths(given["fail_on"]),
         verbosity=-1 if given["quiet"] else int(given["verbose"]),
@@ -255,6 +267,7 @@ def _request(
         past=past,
         expecting=expected,
         only=only,
+        shard=shard,
     )
 
 
@@ -316,6 +329,7 @@ def _judge(spec: Spec, request: Request, ready: list[BackendRun], journal: Journ
         fail_on=request.fail_on,
         tables=tables_of(spec),
         environment=environment() | {"executor": str(layout.VERSION)},
+        shard=request.shard,
     )
     results = request.expecting.applied(results)
     holds = holding(results, request.fail_on)
@@ -373,6 +387,8 @@ def _limits(
 ) -> tuple[LimitResult, ...]:
     """The real edges of the documented limits, as far as the selection asks for functions or families at all."""
     chosen, plan = request.plan.selection, request.plan
+    if plan.part[0] != 1:
+        return ()  # they belong to the first shard
 
     def choice(limit: Limit, recipe: Recipe) -> bool:
         if request.keyword or chosen.groups or chosen.clauses or chosen.cases or chosen.ids:

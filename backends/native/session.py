@@ -5,32 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from acl_cts.backends.backend import BackendError, HarnessError, Identity, Options
 from acl_cts.backends.native import layout
 from acl_cts.backends.native.build import build_executor
 from acl_cts.backends.native.channel import Reached
+from acl_cts.backends.native.clang import find_clang
+from acl_cts.backends.native.counters import counts
 from acl_cts.backends.native.decode import Decoder, encode_end
 from acl_cts.backends.native.elf import build_id, file_digest
+from acl_cts.backends.native.greeting import Greeting, capabilities
 from acl_cts.backends.native.layout import Access
 from acl_cts.backends.native.prebuilt import fitting
 from acl_cts.backends.native.render import interface_digest, render_executor
 from acl_cts.backends.native.slots import Malformed, TooLarge
 from acl_cts.backends.native.symbols import Symbols
 from acl_cts.backends.native.wire import Lowered, lower
-from acl_cts.backends.native.worker import Death, Greeting, Setup, StartFailed, Worker
+from acl_cts.backends.native.worker import Death, Setup, StartFailed, Worker
 from acl_cts.specs.interface import Interface
 from acl_cts.specs.program import Program
 from acl_cts.specs.trace import Capability, End, Ending, LiveRecord, Trace
 
-_BITS = {
-    1: Capability.ROBUST_HANDLES,
-    2: Capability.THREAD_SAFE,
-    4: Capability.FAULT_INJECTION,
-    8: Capability.LIVE_COUNT,
-}
 DATA_ACCESS = ("auto", "direct", "copy")
+
+
+RECENT = 8192
+"""Lowered programs that are kept: more than there are cases, as these are put to one library after another."""
+
+
+class _Kept(NamedTuple):
+    """A program that was lowered; it is kept with it, so that no other one gets its identity."""
+
+    program: Program
+    interface: Interface
+    lowered: Lowered
+
+
+_RECENT: dict[int, _Kept] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +187,7 @@ class NativeSession:
         """Execute `program`; with `solo` in a process of its own. Raises HarnessError for faults of the suite, and
         BackendError when the library does not start any more, as after the loss of its device."""
         try:
-            lowered = self.lower(program)
+            lowered = self._lowered(program)
         except Malformed as error:
             return self._unexecuted(End.ERROR, str(error))
         except TooLarge as error:
@@ -200,6 +212,17 @@ class NativeSession:
     def lower(self, program: Program) -> Lowered:
         """`program` for `run_raw` and `run_batch`. Raises Malformed or TooLarge."""
         return lower(program, self._interface)
+
+    def _lowered(self, program: Program) -> Lowered:
+        """As `lower`, done once for a program that is put to one library after another."""
+        kept = _RECENT.get(id(program))
+        if kept is not None and kept.program is program and kept.interface is self._interface:
+            return kept.lowered
+        lowered = lower(program, self._interface)
+        if len(_RECENT) >= RECENT:
+            _RECENT.clear()
+        _RECENT[id(program)] = _Kept(program, self._interface, lowered)
+        return lowered
 
     def lacking(self, lowered: Lowered) -> str:
         """What a lowered program needs and this backend has not, '' when it can run."""
@@ -375,25 +398,20 @@ def _portion(wires: Sequence[bytes], start: int) -> Sequence[bytes]:
     return portion
 
 
-def capabilities(greeting: Greeting) -> frozenset[Capability]:
-    """What a backend declares, from what its library told."""
-    found = {capability for bit, capability in _BITS.items() if greeting.capabilities & bit}
-    found |= {Capability.DATA_ACCESS, Capability.EXIT}
-    if greeting.streams:
-        found.add(Capability.STREAMS)
-    if greeting.memory:
-        found.add(Capability.MEMORY)
-    if greeting.flavour in ("asan", "cover", "tsan"):
-        found.add(Capability.INSTRUMENTED)
-    return frozenset(found)
-
-
 def find_executor(interface: Interface, options: Options) -> tuple[Path, str]:
     """The executor to use, and its flavour: the prebuilt one of the options, otherwise built here.
 
     Raises BackendError for one that does not fit, HarnessError when nothing can be built.
     """
     if not options.executor:
-        return build_executor(render_executor(interface, options.flavour), options.flavour), options.flavour
+        source = render_executor(interface, options.flavour)
+        return build_executor(source, options.flavour, _compiler(options)), options.flavour
     path = Path(options.executor).resolve()
     return path, fitting(path, interface, options.flavour).flavour
+
+
+def _compiler(options: Options) -> str:
+    """The compiler of the executor, '' for the usual one: what clang has instrumented wants clang's runtime."""
+    path = Path(options.library)
+    inline = options.flavour == "cover" and path.is_file() and counts(path)
+    return find_clang().command if inline else ""
