@@ -226,6 +226,7 @@ HIDDEN: dict[str, tuple[Callable[[Members], None], set[str]]] = {
     "seal": (lambda m: m.update({RESULTS: m[RESULTS].replace(b'"seed": null', b'"seed": 7')}), {"seal"}),
     "layout": (lambda m: m.update({RESULTS: b" " + m[RESULTS]}), {"seal"}),
     "results of another form": (in_results(lambda d: d.pop("started"), count=False), {"results"}),
+    "shard": (in_results(lambda d: d.update(shard={"number": 1, "of": 2})), {"results"}),
     "totals": (in_results(lambda d: d["runs"][0]["totals"].update({"pass": 9999}), count=False), {"totals", "results"}),
     "case twice": (in_results(lambda d: d["runs"][0]["cases"].append(case_of(d))), {"case-twice", "results"}),
     "case gone": (dropped, {"case-missing", "trace-extra", "journal"}),
@@ -413,11 +414,17 @@ def test_the_command_tells_problems_in_plain_text_and_json(
     assert not as_json["consistent"]
 
 
-def test_a_package_of_a_run_that_kept_no_traces_is_refused(acl: Run, tmp_path: Path) -> None:
-    acl("run", "--backend", "simulator", "--group", "simple", "--out", "plain")
+@pytest.mark.parametrize(
+    ("options", "told_what"),
+    [((), "kept no traces"), (("--keep-traces", "--shard", "1/2"), "is shard 1 of 2 only")],
+)
+def test_a_package_of_a_run_that_is_none_for_it_is_refused(
+    acl: Run, tmp_path: Path, options: tuple[str, ...], told_what: str
+) -> None:
+    acl("run", "--backend", "simulator", "--group", "simple", "--out", "plain", *options)
     done = acl("qualify", "--from", "plain", "--out", "p.zip")
     assert done.returncode == 2
-    assert "kept no traces" in done.stderr
+    assert told_what in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "work" / "p.zip").exists()
 

@@ -167,6 +167,8 @@ class _Verifier:
             self._wrong(Wrong.TABLES, "results.json", told)
         elif results.tables != tables_of(self.spec):
             self._wrong(Wrong.TABLES, "results.json", "what it quotes of the tables is not in the verifier's")
+        if results.shard is not None:
+            self._wrong(Wrong.RESULTS, "results.json", f"it is {results.shard} only; a package is about a whole run")
         if results.fail_on != DISCREPANCY:
             self._wrong(Wrong.FAIL_ON, "results.json", "only breaches of some strengths count as discrepancies")
         for run in results.runs:
