@@ -63,7 +63,7 @@ def _lines(found: Verification) -> Iterator[str]:
 
 
 def _statement(unfilled: int) -> str:
-    return f"{counted(unfilled, 'place')} to fill in are empty" if unfilled else "filled in; read it"
+    return f"{counted(unfilled, 'place')} still to be filled in" if unfilled else "filled in; read it"
 
 
 def _about(about: About, results: Results) -> Iterator[str]:
