@@ -50,7 +50,7 @@ def test_commands_and_options_exist(path: Path) -> None:
         if words[0] not in COMMANDS:
             assert re.match(r"[\d.]+ ·|[\d.]+$", line), line
             continue
-        asked = words[: 2 if words[0] in ("spec", "executor", "baseline") else 1]
+        asked = words[: 2 if words[0] in ("spec", "executor", "baseline", "report") else 1]
         helped = command(*asked, "--help", cwd=ROOT).stdout
         for option in re.findall(r"--[a-z-]+", line.partition("#")[0].partition("'")[0]):
             assert option in helped, line
