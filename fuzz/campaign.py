@@ -88,13 +88,17 @@ class Campaign:
             try:
                 yield self._event("start", self._about(len(left)))
                 yield from self._begin(left, running)
-                while not self._over():
-                    batch = self._source.batch(self._size(), self._deadly.avoided(self.figures.programs))
-                    yield from self._round(batch, running)
-                    yield from self._look_around(running)
+                yield from self._work(running)
             finally:
                 running.close()
             yield self._event("end", {}, self._now())
+
+    def _work(self, running: Running) -> Iterator[Event]:
+        """Make programs and execute them, until it is time."""
+        while not self._over():
+            batch = self._source.batch(self._size(), self._deadly.avoided(self.figures.programs))
+            yield from self._round(batch, running)
+            yield from self._look_around(running)
 
     def _open(self, stack: ExitStack) -> None:
         plan = self.plan

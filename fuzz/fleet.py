@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.synchronize import Event as Flag
 
 from acl_cts.conformance.crew import FORK, Crew
+from acl_cts.fuzz.atheris_campaign import AtherisCampaign
 from acl_cts.fuzz.campaign import Campaign
-from acl_cts.fuzz.plan import CampaignPlan, Event
+from acl_cts.fuzz.plan import ATHERIS, CampaignPlan, Event
 
 
 @dataclass(slots=True)
@@ -29,7 +30,8 @@ class Fleet:
         self._flag.set()
 
     def _work(self, plan: CampaignPlan) -> Iterator[Event]:
-        return Campaign(plan, self._flag.is_set).run()
+        made = AtherisCampaign if plan.engine == ATHERIS else Campaign
+        return made(plan, self._flag.is_set).run()
 
     def _share(self, job: int) -> int:
         runs, jobs = self.plan.runs, self.plan.jobs

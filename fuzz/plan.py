@@ -10,12 +10,16 @@ from acl_cts.backends.backend import Options
 from acl_cts.fuzz.corpus import QUOTA
 from acl_cts.fuzz.figures import Figures
 
+WORKER, ATHERIS = "worker", "atheris"
+"""Engines."""
+
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
     """`backends`: the first one guides, the others answer the same programs. `runs`: programs, 0 for no limit.
     `deadline`: reading of the monotonic clock, None for no limit. `job`: number of the process among `jobs` with one
-    corpus. `empty`: no conformance cases are taken as seeds. `quota`: bytes that the corpus may take."""
+    corpus. `empty`: no conformance cases are taken as seeds. `quota`: bytes that the corpus may take. `engine`: what
+    makes the programs, `WORKER` or `ATHERIS`."""
 
     backends: tuple[str, ...]
     options: Options
@@ -27,6 +31,7 @@ class CampaignPlan:
     jobs: int = 1
     empty: bool = False
     quota: int = QUOTA
+    engine: str = WORKER
 
 
 @dataclass(frozen=True, slots=True)

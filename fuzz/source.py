@@ -76,6 +76,27 @@ class Source:
                 found.append(made)
         return found
 
+    def made_of(self, program: Program, other: Program | None, avoided: frozenset[str]) -> Made | None:
+        """One that was not made before: a new one, `program` changed, or both crossed, each as often as it pays; None
+        when none comes to hand."""
+        mutator = self._mutator(avoided)
+        for _ in range(TRIES):
+            way = self._ways.pick(self._dice) if program.body else "fresh"
+            if way == "fresh":
+                found = mutator.fresh()
+            elif way == "cross" and other is not None:
+                found = mutator.cross(program, other)
+            else:
+                way, found = "mutate", mutator.mutate(program)
+            made = Made(found, encode_program(found), way, mutator.origin)
+            if self._wanted(made, avoided):
+                return made
+        return None
+
+    def takes(self, made: Made, avoided: frozenset[str]) -> bool:
+        """Whether `made` is worth executing, which can be asked once: not known, and neither too heavy nor avoided."""
+        return self._wanted(made, avoided)
+
     @property
     def terms(self) -> Terms:
         """What the programs made here are free of undefined calls under."""

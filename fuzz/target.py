@@ -15,7 +15,7 @@ from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Program
 from acl_cts.specs.trace import End, LiveRecord, Trace
 
-HOOKS = (b"__sanitizer_cov_trace_pc", b"__sanitizer_cov_trace_pc_guard")
+HOOKS = (b"__sanitizer_cov_trace_pc", b"__sanitizer_cov_trace_pc_guard", b"__sanitizer_cov_8bit_counters_init")
 """What a library that was built to tell of its blocks calls."""
 
 QUICK = 1.0

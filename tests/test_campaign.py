@@ -274,11 +274,13 @@ def test_merged_corpora_reach_what_both_reached_with_fewer_programs(tmp_path: Pa
 
 def test_two_processes_share_a_corpus_and_a_fall_of_coverage_is_an_alarm(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
-    told = command("fuzz", "--runs", "120", "--jobs", "2", "--empty", "-q", "--corpus", corpus, code=0)
+    told = command(
+        "fuzz", "--engine", "worker", "--runs", "120", "--jobs", "2", "--empty", "-q", "--corpus", corpus, code=0
+    )
     assert "120 programs" in told
     for path in (corpus / "programs").iterdir():
         path.unlink()
-    told = command("fuzz", "--runs", "2", "--empty", "-q", "--corpus", corpus, code=4)
+    told = command("fuzz", "--engine", "worker", "--runs", "2", "--empty", "-q", "--corpus", corpus, code=4)
     assert "coverage fell" in told
 
 

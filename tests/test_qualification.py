@@ -96,6 +96,8 @@ def test_a_statement_that_was_filled_in_is_packed(made: Path, tmp_path: Path) ->
     logs.mkdir()
     (logs / "a:b.log").write_text("one", encoding="utf-8")
     write_package(run, tmp_path / "again.zip", (logs,))
+    empty = verify_package(made / "small.zip").unfilled
+    assert verify_package(tmp_path / "again.zip").unfilled == empty - 1 > 5
     members = members_of(tmp_path / "again.zip")
     assert b"Nine" in members["statement.txt"]
     assert members["vendor/logs/plog/a_b.log"] == b"one"

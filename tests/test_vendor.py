@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
 from conftest import runner
 from native_libraries import build
 from packages import members_of
@@ -63,14 +62,12 @@ def test_logs_are_those_written_since(tmp_path: Path) -> None:
     assert log_folder({"HOME": str(tmp_path)}) is None
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_a_package_of_a_vendors_library_holds_them(tmp_path: Path, named: bool) -> None:
+def test_a_package_of_a_vendors_library_holds_them(tmp_path: Path) -> None:
     root = installed(tmp_path / "ascend")
-    library = build(tmp_path)
     os.utime(root / "logs/debug/plog.log", (2**32, 2**32))  # the library writes it while it is judged
-    given = ("--logs", str(root / "logs/debug/plog.log")) if named else ()
+    library = build(tmp_path)
     done = runner(tmp_path)(
-        *("qualify", "--backend", "acl", "--library", str(library), "--group", "simple", "--out", "v.zip", *given),
+        *("qualify", "--backend", "acl", "--library", str(library), "--group", "simple", "--out", "v.zip"),
         ASCEND_HOME_PATH=str(root / "toolkit"),
         ASCEND_PROCESS_LOG_PATH=str(root / "logs"),
         PATH=f"{root / 'bin'}:{os.environ['PATH']}",
@@ -79,5 +76,5 @@ def test_a_package_of_a_vendors_library_holds_them(tmp_path: Path, named: bool) 
     vendors = {name: content for name, content in members.items() if name.startswith("vendor/")}
     assert vendors["vendor/toolkit-version.cfg"] == b"8.1", done.stderr
     assert vendors["vendor/npu-smi-info.txt"] == b"devices: info\n"
-    assert vendors[f"vendor/logs/{'debug/plog.log' if named else 'logs/debug/plog.log'}"] == b"E"
+    assert vendors["vendor/logs/logs/debug/plog.log"] == b"E"
     assert not verify_package(tmp_path / "work" / "v.zip").problems

@@ -8,18 +8,20 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from acl_cts import __version__
 from acl_cts.backends.backend import BackendError, Options
-from acl_cts.commands.options import take_options, targeting
+from acl_cts.commands.options import tabled, take_options, take_tables, targeting
 from acl_cts.conformance.launch import Usage
 from acl_cts.conformance.regression import FOLDER as REGRESSIONS
 from acl_cts.conformance.regression import SUFFIX
+from acl_cts.fuzz.atheris_campaign import embedding_of, served
 from acl_cts.fuzz.corpus import QUOTA, Corpus
 from acl_cts.fuzz.findings import FOLDER, Known, known
 from acl_cts.fuzz.fleet import Fleet
@@ -27,8 +29,9 @@ from acl_cts.fuzz.lane import open_lane
 from acl_cts.fuzz.log import Log
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.outcome import Outcome
-from acl_cts.fuzz.plan import CampaignPlan, Event
+from acl_cts.fuzz.plan import ATHERIS, WORKER, CampaignPlan, Event
 from acl_cts.fuzz.pruning import pruned, replace_programs
+from acl_cts.fuzz.standalone_target import write_target
 from acl_cts.fuzz.terms import Terms
 from acl_cts.progress import Stderr
 from acl_cts.reports.exit_code import ExitCode
@@ -92,7 +95,11 @@ class Duration(click.ParamType[float]):
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), metavar="N", help="Processes.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), metavar="S", help="Of all choices.")
 @click.option("--empty", is_flag=True, help="Start without the programs of the conformance cases.")
-@click.option("--engine", default="worker", show_default=True, type=click.Choice(["worker"]), help="What drives it.")
+@click.option(
+    "--engine",
+    type=click.Choice([ATHERIS, WORKER]),
+    help="What makes the programs. [default: atheris for core and simulator where it and clang are there, else worker]",
+)
 @click.option(
     "--quota", default=QUOTA >> 20, show_default=True, type=click.IntRange(1), metavar="MIB", help="Size of the corpus."
 )
@@ -121,7 +128,7 @@ def _plan(given: dict[str, Any]) -> CampaignPlan:
     jobs = given["jobs"]
     if runs and runs < jobs:
         raise Usage(f"--runs {runs}: is less than one program for each of {jobs} jobs; ask for more runs or fewer jobs")
-    return CampaignPlan(
+    plan = CampaignPlan(
         backends=tuple(dict.fromkeys(given["backends"])) or ("core",),
         options=options,
         corpus=Path(given["corpus"]).absolute(),
@@ -132,13 +139,28 @@ def _plan(given: dict[str, Any]) -> CampaignPlan:
         empty=given["empty"],
         quota=given["quota"] << 20,
     )
+    return replace(plan, engine=_engine(plan, given["engine"]))
+
+
+def _engine(plan: CampaignPlan, asked: str | None) -> str:
+    """The engine to use. Raises BackendError when the one asked for is not to be had."""
+    if asked == WORKER or (asked is None and (plan.options.library or not served(plan))):
+        return WORKER
+    try:
+        embedding_of(plan)
+    except BackendError as error:
+        if asked is not None:
+            raise
+        click.echo(f"--engine worker, as {error}", err=True)
+        return WORKER
+    return ATHERIS
 
 
 def _campaign(plan: CampaignPlan, quiet: bool) -> int:
     make_folder(plan.corpus)
     with ExitStack() as stack:  # what cannot be opened is told before processes are started
         open_lane(stack, load_spec(more=plan.options.tables), plan.backends[0], plan.options, set(), lambda: False)
-    outcome, fleet = Outcome((*plan.backends, plan.options.library)), Fleet(plan)
+    outcome, fleet = Outcome((*plan.backends, plan.options.library, plan.engine)), Fleet(plan)
     telling = _Telling(outcome, quiet)
     with closing(Log(plan.corpus)) as log, _stopping(fleet, outcome):
         for event in fleet.run():
@@ -265,6 +287,22 @@ def promote(finding: Path, to: Path | None) -> int:
     place = folder / f"{each.bucket.name}{SUFFIX}"
     write_text(place, (finding / "program.txt").read_text(encoding="utf-8"))
     show(f"{place}: acl-cts run --group regression executes it")
+    return 0
+
+
+@fuzz.command("target")
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
+@tabled
+def target(out: Path, **given: Any) -> int:
+    """Write a self-contained fuzz target in C, for libFuzzer, AFL++, ClusterFuzzLite and OSS-Fuzz.
+
+    The folder gets the target, build.sh, a corpus of seeds from the conformance cases, a dictionary, and a
+    .clusterfuzzlite folder to be copied to the root of a repository.
+    """
+    if out.exists() and any(out.iterdir()) and not (out / "target.c").exists():
+        raise ReportError(f"{out}: holds something else; choose an empty folder")
+    made = write_target(load_spec(more=take_tables(given)), out, __version__)
+    show(f"{made.folder}: target.c, {counted(made.seeds, 'seed')}; {made.folder}/build.sh replay LIBRARY builds it")
     return 0
 
 

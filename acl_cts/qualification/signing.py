@@ -154,7 +154,7 @@ def _by_minisign(program: str, key: str, signed: Path, detached: Path) -> str:
     if done.returncode:
         raise SignatureError(f"minisign says: {_last(done)}", refuted=True)
     comment = re.search(r"^Trusted comment: (.*)$", done.stdout, re.MULTILINE)
-    return f"minisign, key {key}" + (f" ({harmless(comment[1])})" if comment else "")
+    return f"minisign, key {key}" + (f" ({harmless(' '.join(comment[1].split()))})" if comment else "")
 
 
 def _program(tool: Tool) -> str:

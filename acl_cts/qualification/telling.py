@@ -47,6 +47,7 @@ def _lines(found: Verification) -> Iterator[str]:
             yield from _run(run)
         answers = f" and {counted(found.answered, 'answer')} about limits" if found.answered else ""
         yield f"  judged again      {counted(found.judged, 'trace')}{answers}"
+        yield f"  statement         {_statement(found.unfilled)}"
         if found.drawn:
             seed = harmless(found.manifest.about.challenge)
             yield f"  challenge         {counted(found.drawn, 'case')} of the seed {seed}"
@@ -56,8 +57,12 @@ def _lines(found: Verification) -> Iterator[str]:
     yield f"exit code {int(found.code)}: {VERDICT[found.code]}"
 
 
+def _statement(unfilled: int) -> str:
+    return f"{counted(unfilled, 'place')} to fill in are empty" if unfilled else "filled in; read it"
+
+
 def _about(about: About, results: Results) -> Iterator[str]:
-    yield f"  suite             acl-cts {harmless(about.version, 40)}, tables {harmless(about.tables, 12)}"
+    yield f"  suite             acl-cts {harmless(about.version, 40)}, tables {harmless(about.tables[:12])}"
     yield f"  run               {harmless(results.started, 40)} to {harmless(results.ended, 40)}"
     profile = results.profile
     yield f"  profile           {f'{harmless(profile.name, 60)} {profile.version}' if profile else 'none'}"
@@ -111,6 +116,7 @@ def plain(found: Verification) -> dict[str, Any]:
             {"id": problem.kind.value, "where": problem.where, "what": problem.what} for problem in found.problems
         ],
         "judged": found.judged,
+        "statement_places_empty": found.unfilled,
         "limit_answers": found.answered,
         "challenge": {"seed": found.manifest.about.challenge if found.manifest else "", "cases": found.drawn},
         "runs": [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ from acl_cts.reports.inconsistency import Inconsistency, Wrong
 from acl_cts.reports.manifest import Manifest, about
 from acl_cts.reports.profile_use import Claim, ProfileUse
 from acl_cts.reports.results import DISCREPANCY, RED, BackendRun, CaseResult, Held, Results
+from acl_cts.reports.statement import STATEMENT
 from acl_cts.reports.tables import tables_of
 from acl_cts.reports.universe import Universe
 from acl_cts.reports.waivers import WaiverFile, take_waivers
@@ -62,7 +64,7 @@ Watch = Callable[[int, int], None]
 class Verification:
     """What came of it. `holds`: exit codes that follow from the verifier's own judgement. `signed`: one line about who
     signed, '' when nobody looked. `judged`: traces judged again, `answered`: answers about limits, `drawn`: cases of
-    the challenge. `whole`: everything was looked at."""
+    the challenge, `unfilled`: places of the statement that are empty. `whole`: everything was looked at."""
 
     path: Path
     sha256: str
@@ -74,6 +76,7 @@ class Verification:
     judged: int = 0
     answered: int = 0
     drawn: int = 0
+    unfilled: int = 0
     whole: bool = False
 
     @property
@@ -139,6 +142,8 @@ class _Verifier:
         self._about(manifest, results)
         challenge = self._challenge(results)
         self.cases = {case.id: case for case in (*self.listed, *challenge)}
+        form = self.contents.optional(STATEMENT, MOST_TEXT) or b""
+        self.found.unfilled = len(re.findall(rb"\[[^\]\n]*\]\r?$", form, re.MULTILINE))
         journal = self.contents.journal()
         for run in results.runs:
             self._complete(run, results)

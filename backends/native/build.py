@@ -148,13 +148,22 @@ def build_executor(source: str, flavour: str, cc: str = "") -> Path:
     return compile_c(f"executor-{flavour}", {"executor.c": source}, flags, ("-ldl",), cc)
 
 
-def build_library(name: str, folders: Sequence[Path], flavour: str, defines: Sequence[str] = (), cc: str = "") -> Path:
-    """A shared library called `name` of all C files and headers in `folders`; `defines` as `NAME` or `NAME=value`."""
+def build_library(
+    name: str,
+    folders: Sequence[Path],
+    flavour: str,
+    defines: Sequence[str] = (),
+    cc: str = "",
+    counting: Sequence[str] | None = None,
+) -> Path:
+    """A shared library called `name` of all C files and headers in `folders`; `defines` as `NAME` or `NAME=value`;
+    `counting`: flags that make it tell of its blocks, where those of the flavour are not wanted."""
     sources: dict[str, str] = {}
     for folder in folders:
         for path in sorted(folder.iterdir()):
             if path.suffix in (".c", ".h"):
                 sources[path.name] = path.read_text(encoding="utf-8")
-    flags = (*LIBRARY, "-fvisibility=hidden", *flavour_flags(flavour), *COUNTING.get(flavour, ()))
+    flags = (*LIBRARY, "-fvisibility=hidden", *flavour_flags(flavour))
+    flags += tuple(COUNTING.get(flavour, ()) if counting is None else counting)
     flags += tuple(f"-D{define}" for define in defines)
     return compile_c(name, sources, flags, cc=cc)

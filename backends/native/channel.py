@@ -63,11 +63,13 @@ class Reached:
 
 
 class Channel:
-    """Owns one memory file and two pipes; the child's ends are handed over by `child_descriptors`."""
+    """Owns one memory file and two pipes; the child's ends are handed over by `child_descriptors`. Made of the memory
+    file of another process's channel, it reads and writes what that one does."""
 
-    def __init__(self) -> None:
-        self.memory_fd = os.memfd_create("acl-cts-channel", os.MFD_CLOEXEC)
-        os.ftruncate(self.memory_fd, layout.SHARED_SIZE)
+    def __init__(self, memory_fd: int = -1) -> None:
+        self.memory_fd = os.memfd_create("acl-cts-channel", os.MFD_CLOEXEC) if memory_fd < 0 else memory_fd
+        if memory_fd < 0:
+            os.ftruncate(self.memory_fd, layout.SHARED_SIZE)
         self.memory = mmap.mmap(self.memory_fd, layout.SHARED_SIZE)
         self._command_read, self._command_write = os.pipe2(os.O_CLOEXEC)
         self._reply_read, self._reply_write = os.pipe2(os.O_CLOEXEC)
@@ -84,6 +86,10 @@ class Channel:
         os.close(self._command_read)
         os.close(self._reply_write)
         self._command_read = self._reply_write = -1
+
+    def forget(self) -> None:
+        """Nothing was answered, and nobody is at anything: somebody new begins on the other side."""
+        self.memory[layout.STATUS_AT : layout.STATUS_AT + layout.STATUS_SIZE] = bytes(layout.STATUS_SIZE)
 
     def put(self, wires: Sequence[bytes]) -> None:
         """Place a command of these programs. Raises ValueError when it is too long."""

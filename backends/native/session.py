@@ -11,25 +11,22 @@ from acl_cts.backends.backend import BackendError, HarnessError, Identity, Optio
 from acl_cts.backends.native import layout
 from acl_cts.backends.native.build import build_executor
 from acl_cts.backends.native.channel import Reached
+from acl_cts.backends.native.clang import find_clang
+from acl_cts.backends.native.counters import counts
 from acl_cts.backends.native.decode import Decoder, encode_end
 from acl_cts.backends.native.elf import build_id, file_digest
+from acl_cts.backends.native.greeting import Greeting, capabilities
 from acl_cts.backends.native.layout import Access
 from acl_cts.backends.native.prebuilt import fitting
 from acl_cts.backends.native.render import interface_digest, render_executor
 from acl_cts.backends.native.slots import Malformed, TooLarge
 from acl_cts.backends.native.symbols import Symbols
 from acl_cts.backends.native.wire import Lowered, lower
-from acl_cts.backends.native.worker import Death, Greeting, Setup, StartFailed, Worker
+from acl_cts.backends.native.worker import Death, Setup, StartFailed, Worker
 from acl_cts.specs.interface import Interface
 from acl_cts.specs.program import Program
 from acl_cts.specs.trace import Capability, End, Ending, LiveRecord, Trace
 
-_BITS = {
-    1: Capability.ROBUST_HANDLES,
-    2: Capability.THREAD_SAFE,
-    4: Capability.FAULT_INJECTION,
-    8: Capability.LIVE_COUNT,
-}
 DATA_ACCESS = ("auto", "direct", "copy")
 
 
@@ -401,25 +398,20 @@ def _portion(wires: Sequence[bytes], start: int) -> Sequence[bytes]:
     return portion
 
 
-def capabilities(greeting: Greeting) -> frozenset[Capability]:
-    """What a backend declares, from what its library told."""
-    found = {capability for bit, capability in _BITS.items() if greeting.capabilities & bit}
-    found |= {Capability.DATA_ACCESS, Capability.EXIT}
-    if greeting.streams:
-        found.add(Capability.STREAMS)
-    if greeting.memory:
-        found.add(Capability.MEMORY)
-    if greeting.flavour in ("asan", "cover", "tsan"):
-        found.add(Capability.INSTRUMENTED)
-    return frozenset(found)
-
-
 def find_executor(interface: Interface, options: Options) -> tuple[Path, str]:
     """The executor to use, and its flavour: the prebuilt one of the options, otherwise built here.
 
     Raises BackendError for one that does not fit, HarnessError when nothing can be built.
     """
     if not options.executor:
-        return build_executor(render_executor(interface, options.flavour), options.flavour), options.flavour
+        source = render_executor(interface, options.flavour)
+        return build_executor(source, options.flavour, _compiler(options)), options.flavour
     path = Path(options.executor).resolve()
     return path, fitting(path, interface, options.flavour).flavour
+
+
+def _compiler(options: Options) -> str:
+    """The compiler of the executor, '' for the usual one: what clang has instrumented wants clang's runtime."""
+    path = Path(options.library)
+    inline = options.flavour == "cover" and path.is_file() and counts(path)
+    return find_clang().command if inline else ""

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from acl_cts.backends.backend import HarnessError
@@ -17,6 +17,7 @@ from acl_cts.backends.native import layout
 from acl_cts.backends.native.capture import Capture
 from acl_cts.backends.native.channel import Channel, Reached, Status
 from acl_cts.backends.native.decode import encode_end
+from acl_cts.backends.native.greeting import Greeting, read_greeting
 from acl_cts.backends.native.layout import EndCode, State
 from acl_cts.backends.native.pinning import PIN
 from acl_cts.backends.native.render import guard_name
@@ -55,24 +56,6 @@ class Setup:
     start_timeout: float = 120.0
     pinned: bool = False
     count_leaks: bool = False
-
-
-@dataclass(slots=True)
-class Greeting:
-    """What a worker tells of the library before its first program. `refusals`: what its lifecycle answered amiss."""
-
-    digest: str = ""
-    flavour: str = ""
-    missing: frozenset[str] = frozenset()
-    capabilities: int = 0
-    copy: bool = False
-    streams: bool = False
-    memory: bool = False
-    version: str = ""
-    soc: str = ""
-    pointers: dict[int, str] = field(default_factory=dict)
-    refusals: list[str] = field(default_factory=list)
-    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +113,7 @@ class Worker:
         try:
             self._spawn()
             bell = self._await(self.setup.start_timeout)
-            self.greeting = self._read_greeting()
+            self.greeting = read_greeting(self.channel.reply(), self.interface)
             if bell != b"r":
                 raise self._start_failure(bell)
         except BaseException:
@@ -165,39 +148,6 @@ class Worker:
             self._pinned = True
             return str(PIN.hold())
         return ",".join(map(str, sorted(PIN.free)))
-
-    def _read_greeting(self) -> Greeting:
-        greeting = Greeting()
-        callbacks = list(self.interface.callbacks)
-        missing: set[str] = set()
-        for line in self.channel.reply().decode("utf-8", "replace").splitlines():
-            key, _, value = line.partition(" ")
-            match key:
-                case "digest" | "flavour" | "version" | "soc":
-                    setattr(greeting, key, value)
-                case "missing":
-                    missing.add(value)
-                case "capabilities":
-                    greeting.capabilities = int(value)
-                case "copy":
-                    greeting.copy = value == "1"
-                case "streams":
-                    greeting.streams = value == "1"
-                case "memory":
-                    greeting.memory = value == "1"
-                case "callback":
-                    ctype, number, raw = map(int, value.split())
-                    if ctype < len(callbacks):
-                        greeting.pointers[raw] = f"callback:{callbacks[ctype]}:{number}"
-                case "object":
-                    number, raw = map(int, value.split())
-                    greeting.pointers[raw] = f"object:{number}"
-                case "refused":
-                    greeting.refusals.append(value)
-                case "unloadable":
-                    greeting.failure = value
-        greeting.missing = frozenset(missing)
-        return greeting
 
     def _start_failure(self, bell: bytes | None) -> Exception:
         state = State(min(self.channel.status().state, State.LEAVING))

@@ -1,0 +1,235 @@
+"""A campaign whose programs atheris makes and judges, in a child; what it tells of is executed and judged here again.
+
+So a corpus, a finding and a line of the log are the same whichever engine ran, and the child may die of anything.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from acl_cts.backends.backend import BackendError, HarnessError
+from acl_cts.backends.native.clang import find_clang
+from acl_cts.backends.native.counters import counts
+from acl_cts.backends.native.embedded import Embedding, build_embedded, build_native_core
+from acl_cts.conformance.attempt import Attempt
+from acl_cts.fuzz.atheris_child import Child, Runtime, executed, find_runtime
+from acl_cts.fuzz.campaign import LOOK_AROUND, TOLD_EVERY, Campaign
+from acl_cts.fuzz.inprocess import (
+    DONE,
+    RENEW,
+    Assignment,
+    Blind,
+    Broken,
+    Failing,
+    Gone,
+    Message,
+    Mutating,
+    Progress,
+    Ready,
+    Worthwhile,
+)
+from acl_cts.fuzz.lane import LIFE
+from acl_cts.fuzz.plan import CampaignPlan, Event
+from acl_cts.fuzz.running import Running
+from acl_cts.fuzz.source import Made
+from acl_cts.specs.loader import load_spec
+from acl_cts.specs.oracle import judge
+from acl_cts.specs.program_bytes import decode_program, encode_program
+from acl_cts.specs.program_text import format_program
+
+TICK = 0.2
+"""Seconds between two looks at a child that tells nothing."""
+
+ROOM = 1 << 17
+"""Live objects that programs may leave in a child. Far above what a library must grant, as that is granted by the core;
+a refusal because of them does not show again in a worker."""
+
+IN_VAIN = 5
+"""Children in a row that may end before they have executed a program."""
+
+
+def served(plan: CampaignPlan) -> bool:
+    """Whether atheris takes these backends: simulators, and one core as it is built by itself."""
+    names = [name.partition(":")[0] for name in plan.backends]
+    return set(names) <= {"core", "simulator"} and names.count("core") <= 1 and "core:" not in " ".join(plan.backends)
+
+
+def embedding_of(plan: CampaignPlan) -> Embedding | None:
+    """What a child loads for this plan. Raises BackendError when atheris cannot serve it here, HarnessError when
+    something does not compile."""
+    if not served(plan):
+        raise BackendError(f"--engine atheris: takes core and simulator, not {', '.join(plan.backends)}")
+    find_runtime()
+    if "core" not in plan.backends:
+        return None
+    clang, options = find_clang(), plan.options
+    library = Path(options.library).resolve() if options.library else build_native_core(clang)
+    if not library.is_file() or not counts(library):
+        raise BackendError(
+            f"--engine atheris: {library} has no inline counters; build it with clang -fsanitize=fuzzer-no-link,address"
+        )
+    executor = build_embedded(load_spec(more=options.tables).interface, clang)
+    return Embedding(executor, library, options.device, options.data_access)
+
+
+@dataclass(slots=True)
+class AtherisCampaign(Campaign):
+    """As `Campaign`, with children of atheris as the source of programs."""
+
+    _runtime: Runtime = field(default_factory=find_runtime)
+    _embedding: Embedding | None = None
+    _children: int = 0
+    _counters: str = ""
+    _fatal: set[bytes] = field(default_factory=set)
+    _told_at: float = 0.0
+
+    def _work(self, running: Running) -> Iterator[Event]:
+        self._embedding = embedding_of(self.plan)
+        simulator = any(name.startswith("simulator") for name in self.plan.backends)
+        with closing(Child(self._runtime, self.plan.options.tables, simulator)) as child:
+            in_vain = 0
+            while not self._over():
+                before = self.figures.programs
+                with tempfile.TemporaryDirectory(prefix="acl-cts-atheris-") as folder:
+                    child.give(self._assignment(Path(folder)))
+                    yield from self._watch(child, Path(folder), running)
+                in_vain = 0 if self.figures.programs > before else in_vain + 1
+                if in_vain == IN_VAIN:
+                    raise child.problem()
+
+    def _assignment(self, folder: Path) -> Assignment:
+        units = folder / "units"
+        units.mkdir()
+        for number, entry in enumerate(self.corpus.entries):
+            (units / f"{number:06}").write_bytes(encode_program(entry.program))
+        plan = self.plan
+        self._children += 1
+        return Assignment(
+            backends=plan.backends,
+            embedding=self._embedding,
+            tables=plan.options.tables,
+            units=units,
+            seed=f"{plan.seed}/{plan.job}/{self._children}",
+            runs=max(1, plan.runs - self.figures.programs) if plan.runs else 0,
+            avoided=self._deadly.avoided(self.figures.programs),
+            fatal=frozenset(self._fatal),
+            states=frozenset(self._states),
+            running=plan.corpus / f"running-{plan.job}-inside.bin",
+            history=folder / "history.bin",
+            room=ROOM,
+            number=((plan.seed * 1000 + plan.job) * 1000 + self._children) % (1 << 31) or 1,
+            memory=-1,
+        )
+
+    # ---------------------------------------------------------------------------------------------------- one process
+
+    def _watch(self, child: Child, folder: Path, running: Running) -> Iterator[Event]:
+        """Everything that comes of one process, until it ends or time is up."""
+        progress, stood = None, 0.0
+        while not self._over():
+            message = child.receive(TICK)
+            if isinstance(message, Gone):
+                yield from self._ended(message.status, folder, running)
+                return
+            if message is not None:
+                yield from self._take_in(message, child, running)
+                stood = 0.0
+            else:
+                now = child.progress
+                stood = stood + TICK if now is not None and now == progress else 0.0
+                progress = now
+                if stood > self.plan.options.call_timeout:
+                    child.kill()
+            child.capture.trim()
+            yield from self._tell(folder, running)
+
+    def _tell(self, folder: Path, running: Running) -> Iterator[Event]:
+        """How things stand, and what other processes have added, which the engine reads by itself."""
+        if time.monotonic() - self._told_at > TOLD_EVERY:
+            self._told_at = time.monotonic()
+            yield self._event("figures", {}, self._now())
+        if self.plan.jobs > 1 and time.monotonic() - self._looked > LOOK_AROUND:
+            before = len(self.corpus.entries)
+            yield from self._look_around(running)
+            for number, entry in enumerate(self.corpus.entries[before:], before):
+                (folder / "units" / f"{number:06}").write_bytes(encode_program(entry.program))
+
+    def _take_in(self, message: Message, child: Child, running: Running) -> Iterator[Event]:
+        if isinstance(message, Ready):
+            self._check(message)
+        elif isinstance(message, Mutating):
+            self._check_log(child)
+        elif isinstance(message, Blind):
+            raise HarnessError("atheris never calls the mutator; use --engine worker")
+        elif isinstance(message, Broken):
+            raise HarnessError(f"in the process of atheris: {message.message}")
+        elif isinstance(message, Progress):
+            self._add(message)
+        elif isinstance(message, Worthwhile):
+            yield from self._round([self._remade(message.data, message.way)], running)
+        elif isinstance(message, Failing):
+            made = self._remade(message.data, message.way)
+            yield from self._fails(made, message.lane, message.history, running)
+
+    def _check(self, ready: Ready) -> None:
+        """The gate: calls of the library must move the counters."""
+        if self._embedding is not None and (not ready.touched or not ready.more):
+            raise HarnessError(
+                f"{self._embedding.library}: its coverage does not arrive (a first program entered {ready.touched} "
+                f"blocks, others {ready.more} more); use --engine worker"
+            )
+        self._counters = ready.counters
+
+    def _check_log(self, child: Child) -> None:
+        """The second half of it: the engine must say that it has the mutator, and those very counters."""
+        if not child.connected:
+            raise HarnessError("atheris ignores the mutator: its hooks were not preloaded; use --engine worker")
+        if not child.guided_by(self._counters):
+            raise HarnessError("atheris is not guided by the library: its runtime has other counters")
+
+    def _add(self, done: Progress) -> None:
+        figures = self.figures
+        self.figures = replace(
+            figures,
+            programs=figures.programs + done.programs,
+            calls=figures.calls + done.calls,
+            inconclusive=figures.inconclusive + done.inconclusive,
+            unjudged=figures.unjudged + done.unjudged,
+            repeated=figures.repeated + done.repeated,
+        )
+
+    # -------------------------------------------------------------------------------------------------------- failures
+
+    def _remade(self, data: bytes, way: str) -> Made:
+        return Made(decode_program(data), data, way)
+
+    def _ended(self, status: int, folder: Path, running: Running) -> Iterator[Event]:
+        """The process is gone: by itself, or because of the program that it was at."""
+        history = [] if status in (RENEW, DONE) else list(executed(folder / "history.bin"))
+        if history:
+            self._fatal.add(history[-1])
+            yield from self._fails(self._remade(history[-1], "last"), 0, history[-1 - LIFE : -1], running)
+
+    def _fails(self, made: Made, lane: int, history: Sequence[bytes], running: Running) -> Iterator[Event]:
+        """Execute a program that failed in a child here, alone and, if that shows nothing, behind what was executed
+        there before it."""
+        seat = self._lanes[lane]
+        before = seat.triage.sightings.total()
+        yield from self._round([made], running)
+        if seat.triage.sightings.total() > before:
+            return
+        seat.renew()
+        programs = [decode_program(data) for data in history]
+        answer = seat.target.run((*programs, made.program))[-1]
+        judgement = judge(self.spec, made.program, answer.trace)
+        seat.renew()
+        if Attempt(answer.trace, judgement).failing:
+            yield from self._failure(seat, made.program, answer, judgement, programs)
+        else:
+            seat.triage.unconfirmed += 1
+            yield self._event("unconfirmed", {"program": format_program(made.program)})

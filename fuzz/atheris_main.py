@@ -1,0 +1,90 @@
+"""The process that atheris drives: `python -m acl_cts.fuzz.atheris_main READ WRITE core|simulator TABLES...`.
+
+It is started with the engine's runtime preloaded, which tells it of every block of the library and of the mutator. For
+each assignment that it reads it forks a process that fuzzes, so that a new one is there at once when a library took the
+old one along.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+from typing import Any
+
+QUIET = (
+    *("acl_cts.specs.loader", "acl_cts.specs.program_bytes", "acl_cts.specs.answer_text", "acl_cts.specs.evaluate"),
+    *("acl_cts.specs.machine", "acl_cts.specs.execution", "acl_cts.specs.fork"),
+)
+"""Imported before anything is traced: their loops are hot, and tracing makes Python several times slower."""
+
+TRACED = {
+    "core": ("acl_cts.specs.oracle",),
+    "simulator": ("acl_cts.backends.simulator.session", "acl_cts.specs.oracle"),
+}
+"""Modules, with those that they import first, whose Python code guides as the library does."""
+
+LONGEST = 1 << 16
+"""Bytes of a program in compact form."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(words: list[str]) -> None:
+    """Fork a process for each assignment, until nobody gives any more."""
+    die_with(os.getppid())
+    os.environ.pop("LD_PRELOAD", None)  # what is started from here must not have it
+    atheris: Any = importlib.import_module("atheris")
+    for name in QUIET:
+        importlib.import_module(name)
+    with atheris.instrument_imports(include=["acl_cts"]):
+        for name in TRACED[words[2]]:
+            importlib.import_module(name)
+    harness = importlib.import_module("acl_cts.fuzz.harness")
+    messages = importlib.import_module("acl_cts.fuzz.inprocess")
+    harness.prepare(tuple(words[3:]))
+    gc.disable()  # a harness collects between programs
+    gc.freeze()
+    orders, reports = Connection(int(words[0])), Connection(int(words[1]))
+    while True:
+        try:
+            assignment = orders.recv()
+        except EOFError:
+            return
+        server = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            die_with(server)
+            fuzz(atheris, harness.Harness(assignment, reports), assignment)
+        reports.send(messages.Born(pid))
+        reports.send(messages.Gone(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+
+
+def die_with(parent: int) -> None:
+    """Let this process end when `parent` does."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def fuzz(atheris: Any, harness: Any, assignment: Any) -> None:
+    """Fuzz until somebody or the library ends it."""
+    harness.probe()
+    options = [f"-max_len={LONGEST}", "-rss_limit_mb=0", "-timeout=0", "-print_funcs=0", "-reload=1"]
+    options += [f"-seed={assignment.number}", "-len_control=0", f"-artifact_prefix={assignment.units.parent}/"]
+    atheris.Setup(
+        ["atheris", *options, str(assignment.units)],
+        harness.one,
+        custom_mutator=harness.mutate,
+        custom_crossover=harness.cross,
+    )
+    atheris.Fuzz()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

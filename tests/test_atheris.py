@@ -1,0 +1,140 @@
+"""The engine that executes in process: what it finds, survives, keeps and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from needed import need_atheris
+from planted import build_planted
+
+from acl_cts.backends.backend import BackendError, HarnessError, Options
+from acl_cts.backends.core_backend import build_core
+from acl_cts.backends.native.clang import Clang
+from acl_cts.backends.native.embedded import build_native_core
+from acl_cts.fuzz.atheris_campaign import AtherisCampaign, embedding_of
+from acl_cts.fuzz.atheris_child import Runtime, executed, find_runtime
+from acl_cts.fuzz.findings import FOLDER, known
+from acl_cts.fuzz.plan import ATHERIS, CampaignPlan, Event
+from acl_cts.specs.program_text import parse_program
+
+
+@pytest.fixture
+def clang() -> Clang:
+    return need_atheris()
+
+
+def plan(corpus: Path, runs: int, *backends: str, library: Path | str = "", timeout: float = 2.0) -> CampaignPlan:
+    """A campaign from an empty corpus."""
+    options = Options(library=str(library), call_timeout=timeout)
+    return CampaignPlan(backends or ("core",), options, corpus, 1, runs, empty=True, engine=ATHERIS)
+
+
+def run(corpus: Path, runs: int, *backends: str, library: Path | str = "") -> list[Event]:
+    """Its events."""
+    return list(AtherisCampaign(plan(corpus, runs, *backends, library=library)).run())
+
+
+def roots(corpus: Path) -> list[tuple[str, str]]:
+    """Clause and function of every finding on disk."""
+    return sorted((found.bucket.root.clause, found.bucket.root.function) for found in known(corpus / FOLDER))
+
+
+def test_the_core_and_the_simulator_conform_and_what_is_new_is_kept_as_text(clang: Clang, tmp_path: Path) -> None:
+    events = run(tmp_path, 200, "core", "simulator")
+    figures = events[-1].figures
+    assert figures is not None
+    assert events[-1].kind == "end"
+    assert (figures.programs, figures.findings) == (200, 0)
+    assert figures.edges > 200
+    assert figures.states > 100
+    kept = list((tmp_path / "programs").glob("*.txt"))
+    assert len(kept) == figures.corpus > 50
+    assert parse_program(kept[0].read_text()).body
+    assert {"start", "loaded", "figures", "observation", "end"} <= {event.kind for event in events}
+
+
+def test_faults_are_found_although_the_library_takes_the_process_along(clang: Clang, tmp_path: Path) -> None:
+    library = build_planted("alloc-of-64-kib-refused", "chain-num-writes-eight-bytes", clang=clang)
+    events = run(tmp_path, 400, library=library)
+    assert roots(tmp_path) == [
+        ("common.no-crash", "aclrtGetBufChainNum"),
+        ("mbuf.alloc.succeeds", "aclrtAllocBuf"),
+    ]
+    figures = events[-1].figures
+    assert figures is not None
+    assert figures.crashes > 1
+    for found in known(tmp_path / FOLDER):
+        data = json.loads((found.folder / "finding.json").read_text())
+        assert (data["fails"], data["repeats"]) == (10, 10)
+
+
+def test_a_call_that_never_returns_is_found(clang: Clang, tmp_path: Path) -> None:
+    library = build_native_core(clang, ("CORE_DEFECT=CORE_DEFECT_register_again_makes_a_ring",))
+    list(AtherisCampaign(plan(tmp_path, 150, library=library, timeout=0.25)).run())
+    assert ("common.no-hang", "aclrtAllocatorRegister") in roots(tmp_path)
+
+
+def test_a_mutator_that_is_ignored_stops_the_start(clang: Clang, tmp_path: Path) -> None:
+    runtime = Runtime(find_runtime().sanitizer, ())
+    campaign = AtherisCampaign(plan(tmp_path, 2000), _runtime=runtime)
+    with pytest.raises(HarnessError, match="mutator"):
+        list(campaign.run())
+
+
+def test_a_library_without_counters_is_refused(clang: Clang, tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="has no inline counters"):
+        embedding_of(plan(tmp_path, 10, library=build_core("plain")))
+
+
+def test_other_backends_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="takes core and simulator, not acl"):
+        embedding_of(plan(tmp_path, 10, "acl"))
+
+
+def test_a_history_cut_off_in_the_middle_gives_what_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "history.bin"
+    path.write_bytes(b"\x03\0\0\0abc\x02\0\0\0de\x05\0\0\0fg")
+    assert list(executed(path)) == [b"abc", b"de"]
+    assert list(executed(tmp_path / "none")) == []
+
+
+def acl_cts(*words: str | Path, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Output of `acl-cts` with these words; `path`: where programs are looked for."""
+    environment = os.environ if path is None else {**os.environ, "PATH": path}
+    command = [sys.executable, "-m", "acl_cts.main", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_without_clang_the_engine_is_refused_when_asked_for_and_replaced_otherwise(tmp_path: Path) -> None:
+    for name in ("cc", "ld", "as"):
+        found = next(Path(folder) / name for folder in ("/usr/bin", "/bin") if (Path(folder) / name).exists())
+        (tmp_path / name).symlink_to(found)
+    corpus = ("--corpus", tmp_path / "corpus", "-q", "--empty", "--runs", "20")
+    asked = acl_cts("fuzz", "--engine", "atheris", *corpus, path=str(tmp_path))
+    assert asked.returncode == 2
+    assert "apt-get install" in asked.stderr or "pip install" in asked.stderr
+    assert len(asked.stderr.splitlines()) == 1
+    assert not (tmp_path / "corpus").exists()
+    silent = acl_cts("fuzz", *corpus, path=str(tmp_path))
+    assert silent.returncode == 0, silent.stderr
+    assert "--engine worker, as" in silent.stderr
+
+
+def test_the_command_ends_in_order_at_ctrl_c(clang: Clang, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "acl_cts.main", "fuzz", "--empty", "--max-time", "2m", "--corpus", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "states" in line and " 0 programs" not in line:
+                break
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert list((tmp_path / "programs").iterdir())
