@@ -372,7 +372,8 @@ def test_no_text_of_the_results_becomes_markup(tmp_path: Path, payload: str) -> 
     def spoiled(word: str) -> Difference:
         runs = [from_json(spoilt(to_json(run), word)) for run in (full(), results(PASSED, limits=(PROBED,)))]
         folders = stored(tmp_path / f"x{len(word)}", *runs)
-        return compare(named([tolerated(path) for path in folders]))
+        versions = [dataclasses.replace(tolerated(path), name=f"n{word}", path=f"p{word}") for path in folders]
+        return compare(versions)
 
     tame, hostile = spoiled("x"), spoiled(payload)
     assert Parts(diff_html(hostile)).parts == Parts(diff_html(tame)).parts
