@@ -370,7 +370,7 @@ class Parts(HTMLParser):
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_text_of_the_results_becomes_markup(tmp_path: Path, payload: str) -> None:
     def spoiled(word: str) -> Difference:
-        runs = [from_json(spoilt(to_json(run), word)) for run in (full(), results(PASSED, limits=(PROBED,)))]
+        runs = [from_json(spoilt(to_json(run), word)) for run in (results(PASSED, limits=(PROBED,)), full())]
         folders = stored(tmp_path / f"x{len(word)}", *runs)
         versions = [dataclasses.replace(tolerated(path), name=f"n{word}", path=f"p{word}") for path in folders]
         return compare(versions)
