@@ -45,7 +45,6 @@ FILES = {"html": "diff.html", "markdown": "diff.md", "json": "diff.json"}
 
 @click.command(
     "diff",
-    short_help="What changed between two runs or more.",
     epilog="""\b
 Examples:
   acl-cts report diff report-8.0 report-8.1

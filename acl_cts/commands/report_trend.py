@@ -19,7 +19,6 @@ from acl_cts.stdout import show
 
 @click.command(
     "trend",
-    short_help="The history of a library as pictures.",
     epilog="""\b
 Examples:
   acl-cts report trend nightly                 nightly/trend.html and nightly/trend.json
