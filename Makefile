@@ -10,7 +10,7 @@ OUT    := out
 
 qualify: $(VENV)/.installed
 	$(BIN)/acl-cts run --backend core --backend simulator --out $(OUT)
-	@echo "report in $(OUT)/: report.html report.md summary.txt results.json junit.xml"
+	@echo "report in $(OUT)/: report.html report.md report.sarif summary.txt results.json junit.xml"
 
 test: lint type spec unit
 

@@ -35,10 +35,10 @@ BACKENDS = ("--backend", "simulator", "--backend", "odd:wrong-length")
 SCHEMA = json.loads((Path(acl_cts.reports.__file__).parent / "results.schema.json").read_text(encoding="utf-8"))
 
 
-@given(st.integers(1, 40), st.integers(0, 10**6))
-@settings(max_examples=8, deadline=None)
+@given(st.integers(1, 12), st.integers(0, 10**6))
+@settings(max_examples=6, deadline=None)
 def test_shards_are_disjoint_complete_and_independent_of_the_order(of: int, start: int) -> None:
-    cases = everything(())[1][start % 5000 :][:700]
+    cases = everything(())[1][start % 5000 :][:300]
     parts = [sharded(cases, number, of) for number in range(1, of + 1)]
     ids = [case.id for part in parts for case in part]
     assert sorted(ids) == sorted(case.id for case in cases)
@@ -46,8 +46,8 @@ def test_shards_are_disjoint_complete_and_independent_of_the_order(of: int, star
 
 
 def test_shards_are_balanced_and_keep_items_together() -> None:
-    cases = everything(())[1]
-    parts = [sharded(cases, number, 4) for number in range(1, 5)]
+    cases = everything(())[1][::2]
+    parts = [sharded(cases, number, 3) for number in range(1, 4)]
     loads = [sum(map(weight, part)) for part in parts]
     assert max(loads) < 1.02 * min(loads)
     for part in parts:

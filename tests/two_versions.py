@@ -13,8 +13,8 @@ HERE = Path(__file__).resolve().parent
 CORE = HERE.parent / "backends" / "core"
 COMPILE = ("gcc", "-std=c11", "-O1", "-fPIC", "-shared", "-pthread", "-w")
 
-DEFECTS = ("set-user-sum-wraps", "set-length-up-to-the-size", "references-stop-at-255")
-ANSWER = "CORE_ANSWER_FREE_NULL=1"
+DEFECTS = ("append-one-too-many", "append-clears-the-length", "append-of-shared-area-refused")
+ANSWER = "CORE_ANSWER_APPEND_SELF=1"
 
 ONE = "#define DEFECT(id) (CORE_DEFECT == CORE_DEFECT_##id)"
 """How the core asks for the one defect of a build."""

@@ -1,97 +1,42 @@
-"""`acl-cts report`."""
+"""`acl-cts report`: its subcommands, each imported when it is asked for."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import importlib
 
 import click
 
-from acl_cts.commands.report_diff import diff
-from acl_cts.commands.report_trend import history
-from acl_cts.reports.files import check_files, make_folder, write_text
-from acl_cts.reports.renderings import RENDERINGS, Place
-from acl_cts.reports.stored import read_results, results_path
-from acl_cts.stdout import show
+COMMANDS = {
+    "render": ("render", "render", "HTML, Markdown, JUnit, SARIF and text from a results.json."),
+    "diff": ("diff", "diff", "What changed between two runs or more."),
+    "trend": ("trend", "history", "The history of a library as pictures."),
+    "merge": ("merge", "merge_shards", "Put the shards of a run together."),
+}
+"""Module behind `report_`, name and one line of every subcommand. A comparison of two runs takes less time than to
+import what makes all forms of a report."""
 
 
 class Reports(click.Group):
-    """Imports `merge` when it is asked for: it alone needs what makes the cases."""
+    """Imports a subcommand when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every subcommand."""
-        return [*super().list_commands(ctx), "merge"]
+        """Every subcommand, most used first."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand called `cmd_name`."""
-        if cmd_name == "merge":
-            from acl_cts.commands.report_merge import merge_shards
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(f"acl_cts.commands.report_{module}"), name)
+        return command
 
-            return merge_shards
-        return super().get_command(ctx, cmd_name)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One line a command, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
 
 @click.group("report", cls=Reports)
 def report() -> None:
     """Make reports from the results of a run, or of several."""
-
-
-report.add_command(diff)
-report.add_command(history)
-
-
-@report.command(
-    short_help="HTML, Markdown, JUnit, SARIF and text from a results.json.",
-    epilog="""\b
-Examples:
-  acl-cts report render report                       every form, beside the results
-  acl-cts report render report --format html --out page.html
-  acl-cts report render report/results.json --format markdown --out -
-
-\b
-Forms and their usual names:
-"""
-    + "\n".join(f"  {name:<10} {rendering.file:<12} {rendering.about}" for name, rendering in RENDERINGS.items()),
-)
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "forms",
-    multiple=True,
-    type=click.Choice(list(RENDERINGS)),
-    help="Repeatable. [default: all]",
-)
-@click.option(
-    "--out",
-    metavar="PATH",
-    help="A folder; with one --format also a file, or - for standard output. [default: the folder of the results]",
-)
-def render(results: Path, forms: tuple[str, ...], out: str | None) -> None:
-    """Make reports from RESULTS: a results.json, or the folder of a report that holds one.
-
-    Everything comes from that file; failure folders beside it are linked where they exist.
-    """
-    path = results_path(results)
-    found = read_results(path)
-    chosen = tuple(dict.fromkeys(forms)) or tuple(RENDERINGS)
-    if out == "-":
-        if len(chosen) > 1:
-            raise click.UsageError("--out - takes one form only; name it with --format")
-        show(RENDERINGS[chosen[0]].text(found, Place(path.parent, Path.cwd(), str(path.parent))), nl=False)
-        return
-    for form, target in _targets(path, chosen, out):
-        write_text(target, RENDERINGS[form].text(found, Place(path.parent, target.parent, str(path.parent))))
-        show(str(target))
-
-
-def _targets(path: Path, forms: tuple[str, ...], out: str | None) -> list[tuple[str, Path]]:
-    """The file for each form, in a folder that takes files. Raises ReportError."""
-    if out == "":
-        raise click.UsageError("--out '' names no path; leave it out for the folder of the results")
-    place = path.parent if out is None else Path(out)
-    if out is not None and len(forms) == 1 and not place.is_dir() and not out.endswith("/"):
-        make_folder(place.parent)
-        return [(forms[0], place)]
-    make_folder(place)
-    files = [RENDERINGS[form].file for form in forms]
-    check_files(place, files)
-    return [(form, place / file) for form, file in zip(forms, files, strict=True)]

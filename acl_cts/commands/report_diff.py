@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from acl_cts import __version__
 from acl_cts.aside import gathered
 from acl_cts.reports.comparison import compare
 from acl_cts.reports.diff_json import diff_json
@@ -45,7 +46,6 @@ FILES = {"html": "diff.html", "markdown": "diff.md", "json": "diff.json"}
 
 @click.command(
     "diff",
-    short_help="What changed between two runs or more.",
     epilog="""\b
 Examples:
   acl-cts report diff report-8.0 report-8.1
@@ -80,7 +80,7 @@ def diff(reports: tuple[Path, ...], out: Path | None, form: str, everything: boo
     broken = [version.unreadable for version in versions if version.unreadable]
     if len(versions) - len(broken) < 2:
         raise ReportError(broken[0])
-    found = compare(versions)
+    found = compare(versions, __version__)
     if out is not None:
         make_folder(out)
         write_json(out / FILES["json"], diff_json(found))

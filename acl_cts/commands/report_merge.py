@@ -23,7 +23,6 @@ WRITTEN = (RESULTS, *(rendering.file for rendering in RENDERINGS.values()))
 
 @click.command(
     "merge",
-    short_help="Put the shards of a run together.",
     epilog="""\b
 Examples:
   acl-cts run --backend acl --library PATH --shard 1/2 --out shard-1    here
