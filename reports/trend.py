@@ -82,7 +82,8 @@ def point_of(path: Path) -> Point:
 
 
 def trend(points: Iterable[Point], folder: Path, suite: str = "") -> Trend:
-    """The history that `points`, found below `folder`, make; each is called by its place there. `suite`: version of acl-cts."""
+    """The history that `points`, found below `folder`, make; each is called by its place there. `suite`: version of
+    acl-cts."""
     placed = [replace(point, version=_placed(point.version, folder)) for point in points]
     readable = [point for point in placed if not point.version.unreadable]
     ordered = sorted(readable, key=lambda point: (point.version.started, _libraries(point), point.version.path))
