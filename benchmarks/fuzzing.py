@@ -4,7 +4,8 @@
     python benchmarks/fuzzing.py [--seeds 2] [--seconds 60] [--only worker,...] [--defects ID,...] [--json FILE]
 
 For each defect and seed, from an empty corpus: seconds until it is found, everything from the start of the process on.
-What was not found in time counts as the whole time (censored), in the means too. Each contender has one core to itself
+Ours tell of a finding once it was confirmed, shortened and repeated ten times; the peers of the first failure. What was
+not found in time counts as the whole time (censored), in the means too. Each contender has one core to itself
 as far as the machine has one: they run one after the other. The full measurement is `--seeds 10`.
 """
 

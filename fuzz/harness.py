@@ -95,7 +95,7 @@ class Harness:
         self._made: Made | None = None
         self._decoded: dict[bytes, Program] = {}
         self._mutating = False
-        self._executed = self._judged = 0
+        self._executed = self._judged = self._noted = 0
         self._counts = [0] * 5
         self._spoke = time.monotonic()
 
@@ -198,7 +198,14 @@ class Harness:
     def _note(self, data: bytes) -> None:
         self._running.note([data])
         self._history.append(data)
-        self._written.write(len(data).to_bytes(4, "little") + data)
+        self._noted += 1
+        if self._noted > 4 * LIFE:  # what is older than the history is of no use
+            self._noted = len(self._history)
+            self._written.seek(0)
+            self._written.truncate(0)
+            self._written.write(b"".join(map(_framed, self._history)))
+        else:
+            self._written.write(_framed(data))
 
     def _judge(self, made: Made) -> None:
         if made.data in self._assignment.fatal or any(isinstance(s, Exit) for s in walk(made.program.body)):
@@ -264,9 +271,8 @@ class Harness:
 
     def _speak(self) -> None:
         self._spoke = time.monotonic()
-        edges = 0 if self._embedded is None else self._embedded.counters.edges
         programs, called, inconclusive, unjudged, repeated = self._counts
-        self.tell(Progress(programs, called, inconclusive, unjudged, repeated, edges))
+        self.tell(Progress(programs, called, inconclusive, unjudged, repeated))
         self._counts = [0] * 5
 
     def _leave(self, status: int) -> None:
@@ -281,6 +287,10 @@ class Harness:
         except Exception:
             self.tell(Broken(traceback.format_exc(limit=-3).strip().replace("\n", "; ")))
             os._exit(1)
+
+
+def _framed(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "little") + data
 
 
 def _key(data: bytes) -> bytes:

@@ -78,14 +78,13 @@ class Blind:
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Programs judged since the last one and not told otherwise; of them those without a verdict, and those that failed
-    as others had before. `edges`: in all."""
+    as others had before."""
 
     programs: int
     calls: int
     inconclusive: int
     unjudged: int
     repeated: int
-    edges: int
 
 
 @dataclass(frozen=True, slots=True)

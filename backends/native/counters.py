@@ -45,11 +45,6 @@ class Counters:
         """Blocks that were entered since the last `clear`."""
         return self._size - bytes(self._cells).count(0)
 
-    @property
-    def edges(self) -> int:
-        """Blocks that were ever entered when `take` was called."""
-        return self._size - self._seen.to_bytes(self._size, "little").count(0)
-
 
 def counts(library: Path) -> bool:
     """Whether the library in that file was built with such counters."""
