@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acl_cts import __version__
 from acl_cts.reports.difference import (
     ALARMING,
     BackendDifference,
@@ -37,13 +36,14 @@ MEASURED = BROKEN | {LimitVerdict.AS_DOCUMENTED}
 NOWHERE = Stand(Verdict.NOT_RUN)
 
 
-def compare(versions: Sequence[Version]) -> Difference:
-    """What changed from the first of `versions`, two at least, to the last. Backends are compared by their names; where
-    every version judged a single one, these are compared whatever they are called."""
+def compare(versions: Sequence[Version], tool: str) -> Difference:
+    """What changed from the first of `versions`, two at least, to the last, told by version `tool` of the suite. Backends
+    are compared by their names; where every version judged a single one, these are compared whatever they are called.
+    """
     versions = _paired(versions)
     names = dict.fromkeys(name for version in versions for name in version.standings)
     backends = tuple(_of_backend(name, [version.standing(name) for version in versions]) for name in names)
-    found = Difference(__version__, tuple(versions), backends)
+    found = Difference(tool, tuple(versions), backends)
     holds = sorted(_holding(found), key=lambda held: PRECEDENCE.index(ExitCode(held.code)))
     return replace(found, holds=tuple(holds))
 

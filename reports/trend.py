@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from acl_cts import __version__
 from acl_cts.reports.limit_result import LimitResult
 from acl_cts.reports.standing import Standing
 from acl_cts.reports.stored import RESULTS
@@ -82,12 +81,13 @@ def point_of(path: Path) -> Point:
     return Point(replace(version, standings=lean), moments)
 
 
-def trend(points: Iterable[Point], folder: Path) -> Trend:
-    """The history that `points`, found below `folder`, make; each is called by its place there."""
+def trend(points: Iterable[Point], folder: Path, tool: str) -> Trend:
+    """The history that `points`, found below `folder`, make, told by version `tool` of the suite; each is called by its
+    place there."""
     placed = [replace(point, version=_placed(point.version, folder)) for point in points]
     readable = [point for point in placed if not point.version.unreadable]
     ordered = sorted(readable, key=lambda point: (point.version.started, _libraries(point), point.version.path))
-    return Trend(__version__, tuple(ordered), tuple(p.version for p in placed if p.version.unreadable))
+    return Trend(tool, tuple(ordered), tuple(p.version for p in placed if p.version.unreadable))
 
 
 def _libraries(point: Point) -> list[str]:

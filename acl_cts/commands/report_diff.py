@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from acl_cts import __version__
 from acl_cts.aside import gathered
 from acl_cts.reports.comparison import compare
 from acl_cts.reports.diff_json import diff_json
@@ -79,7 +80,7 @@ def diff(reports: tuple[Path, ...], out: Path | None, form: str, everything: boo
     broken = [version.unreadable for version in versions if version.unreadable]
     if len(versions) - len(broken) < 2:
         raise ReportError(broken[0])
-    found = compare(versions)
+    found = compare(versions, __version__)
     if out is not None:
         make_folder(out)
         write_json(out / FILES["json"], diff_json(found))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from acl_cts import __version__
 from acl_cts.aside import gathered
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, make_folder, write_json, write_text
@@ -44,7 +45,7 @@ def history(folder: Path, out: Path | None) -> int:
     files = found_in(folder)
     if not files:
         raise ReportError(f"{folder}: there is no {RESULTS} in it; name the folder in which reports are kept")
-    found = trend(gathered(point_of, files), folder)
+    found = trend(gathered(point_of, files), folder, __version__)
     if not found.points:
         raise ReportError(found.unreadable[0].unreadable)
     place = folder if out is None else out
