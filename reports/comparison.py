@@ -37,8 +37,10 @@ NOWHERE = Stand(Verdict.NOT_RUN)
 
 
 def compare(versions: Sequence[Version], tool: str) -> Difference:
-    """What changed from the first of `versions`, two at least, to the last, told by version `tool` of the suite. Backends
-    are compared by their names; where every version judged a single one, these are compared whatever they are called.
+    """What changed from the first of `versions`, two at least, to the last, told by version `tool` of the suite.
+
+    Backends are compared by their names; where every version judged a single one, these are compared whatever they are
+    called.
     """
     versions = _paired(versions)
     names = dict.fromkeys(name for version in versions for name in version.standings)
