@@ -12,7 +12,9 @@ from acl_cts.specs.program import (
     Fill,
     Index,
     Int,
+    Invoke,
     Literal,
+    Live,
     Null,
     Object,
     Program,
@@ -56,8 +58,8 @@ class _Encoder:
                 case Repeat(count=count, loop=loop, body=inner):
                     for turn in range(count):
                         self.block(inner, {**loops, loop: turn})
-                case Read() | Write():
-                    pass  # data areas are touched by the target itself
+                case Read() | Write() | Live() | Invoke():
+                    pass  # the target touches data areas itself; the others change nothing
                 case _:
                     raise _Inexpressible
             if len(self.records) > LONGEST:

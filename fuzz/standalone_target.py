@@ -89,6 +89,7 @@ def render_target(spec: Spec, version: str) -> str:
         most=max(len(f.signature.params) for f in spec.functions.values()),
         record=RECORD,
         numbers=_numbers(spec),
+        edges=_edges(spec),
         not_supported=sorted(spec.not_supported_codes),
         floor=spec.floor,
     )
@@ -267,7 +268,13 @@ def _numbers(spec: Spec) -> list[int]:
     found |= {2**width + delta: None for width in _WIDTHS for delta in (0, 1, -1)}
     found |= {value + 2**32: None for value in fixed}
     found |= dict.fromkeys((2, 8, 16, 64, 2**64 - 1, 2**64 - 64))
-    return [value for value in found if 0 <= value < 2**64][:239]
+    return [value for value in found if 0 <= value < 2**64][:219]
+
+
+def _edges(spec: Spec) -> list[int]:
+    """The documented limits, and what is next to them."""
+    limits = dict.fromkeys(value for limit in spec.limits.values() for value in limit.readings.values())
+    return [value + delta for delta in (0, 1, -1) for value in limits] or [0]
 
 
 def _dictionary(spec: Spec) -> str:

@@ -37,7 +37,7 @@ LARGEST_RATIO = 400
 SMALL = 2**20
 """Bytes up to which a member may be as well packed as it likes."""
 
-LONGEST_LINE = 128 * 2**20
+LONGEST_LINE = 32 * 2**20
 """Bytes of one line of a member."""
 
 METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})

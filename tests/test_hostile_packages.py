@@ -11,14 +11,16 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from packages import Members, lines_of, listed_again, members_of, put_lines, tampered, told, zipped
+from packages import Members, journal_line, lines_of, listed_again, members_of, put_lines, tampered, told, zipped
 
 from acl_cts.main import main
 from acl_cts.qualification import verify_package
+from acl_cts.qualification.telling import text
 from acl_cts.reports import archive
 from acl_cts.reports.archive import Archive, ArchiveError
 from acl_cts.reports.harmless import harmless
@@ -259,3 +261,58 @@ def test_text_from_elsewhere_becomes_harmless(text: str) -> None:
     assert len(shown.splitlines()) <= 1
     if text.isprintable() and len(text) <= 300:
         assert shown == text or not all(character.isascii() for character in text)
+
+
+ODD = st.sampled_from(
+    [None, True, -1, 7, 2**63, 1.5, "", "x", "p99", "x00", [], {}, [7], ["x"], [[]], {"a": 1}, [{"a": []}]]
+)
+"""What may stand where something else is meant."""
+
+
+def places(data: Any, limit: int = 4000) -> list[tuple[Any, Any]]:
+    """Every place of JSON in which something stands: what holds it, and its name or number there."""
+    found: list[tuple[Any, Any]] = []
+    todo = [data]
+    while todo and len(found) < limit:
+        part = todo.pop()
+        names = list(part) if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+        found += [(part, name) for name in names]
+        todo += [part[name] for name in names]
+    return found
+
+
+def twisted(data: st.DataObject, whole: Any) -> None:
+    """Put something odd in some place of `whole`."""
+    part, name = data.draw(st.sampled_from(places(whole)))
+    part[name] = data.draw(ODD)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_content_of_any_kind_is_judged_or_refused(package: Path, tmp_path: Path, data: st.DataObject) -> None:
+    """Manifest, seals and checksums fit, and something of another kind stands where nobody meant it to."""
+    members = members_of(package)
+    name = data.draw(st.sampled_from(["results.json", "journal.jsonl", "manifest.json", TRACES]))
+    if name == TRACES:
+        lines = lines_of(members, name)
+        twisted(data, data.draw(st.sampled_from(lines)))
+        put_lines(members, name, lines)
+    elif name == "journal.jsonl":
+        texts = members[name].splitlines()
+        place = data.draw(st.integers(0, len(texts) - 1))
+        event = json.loads(texts[place].partition(b" ")[2])
+        twisted(data, event)
+        texts[place] = journal_line(event).rstrip(b"\n")
+        members[name] = b"\n".join(texts) + b"\n"
+    else:
+        told(members, name, lambda whole: twisted(data, whole))
+    if name != "manifest.json":
+        listed_again(members)
+    path = tmp_path / "twisted.zip"
+    path.write_bytes(zipped(members))
+    try:
+        found = verify_package(path)
+    except ArchiveError as error:
+        assert str(error).isprintable()  # noqa: PT017 (either way is fine, a traceback is not)
+    else:
+        assert text(found)

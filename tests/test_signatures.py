@@ -11,19 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from needed import lacking
 
 from acl_cts.main import main
 from acl_cts.qualification import verify_package
 from acl_cts.qualification.signing import Signature, SignatureError, Tool, check_signature, sign
 from acl_cts.qualification.verification import Asked
-
-NEEDED = {tool: shutil.which(tool.value) for tool in Tool}
-
-
-def needs(tool: Tool) -> None:
-    """Leave the test, saying what was not run, where the program is not installed."""
-    if NEEDED[tool] is None:
-        pytest.skip(f"not run: {tool} is not installed here; the package {tool.package} brings it")
 
 
 class Keys:
@@ -68,7 +61,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=list(Tool))
 def keys(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
     tool: Tool = request.param
-    needs(tool)
+    if shutil.which(tool.value) is None:
+        lacking(tool.value, f"{tool} is not installed here; apt-get install {tool.package}")
     # The agent that GnuPG starts listens in the home folder, whose path must be short.
     folder = tmp_path_factory.mktemp("k")
     with pytest.MonkeyPatch.context() as patch:

@@ -18,7 +18,7 @@ from acl_cts.conformance.profile import profile_names
 from acl_cts.keeping import challenging
 from acl_cts.progress import Stderr
 from acl_cts.qualification.package import write_package
-from acl_cts.qualification.signing import Signature, sign
+from acl_cts.qualification.signing import Signature, check_signer, sign
 from acl_cts.qualification.telling import plain, text
 from acl_cts.qualification.verification import Asked, verify_package
 from acl_cts.reports.archive import ArchiveError
@@ -104,6 +104,8 @@ def _qualify(context: click.Context, given: dict[str, Any]) -> int:
     out, folder, source = given.pop("out"), given.pop("folder"), given.pop("source")
     logs = tuple(map(Path, given.pop("logs")))
     by = Signature.parse(sign_with) if (sign_with := given.pop("sign")) else None
+    if by is not None:
+        check_signer(by)
     if not out:
         raise click.UsageError("--out FILE names the package, as --out release-9.zip")
     package = Path(out)
@@ -119,8 +121,8 @@ def _qualify(context: click.Context, given: dict[str, Any]) -> int:
         place = Path(folder) if folder else package.with_suffix("") if package.suffix else Path(f"{out}.run")
         given["backends"] = given["backends"] or ("acl",)
         code = int(context.invoke(run, **given, out=str(place), keep_traces=True))
-        if code == ExitCode.INTERRUPTED:
-            click.echo("acl-cts: no package of an interrupted run", err=True)
+        if code == ExitCode.INTERRUPTED or any(part.trouble for part in read_results(place).runs):
+            click.echo("acl-cts: the run did not come to its end, so there is no package of it", err=True)
             return code
     manifest = write_package(place, package, logs)
     size = package.stat().st_size

@@ -25,6 +25,9 @@ from acl_cts.reports.strict_json import StrictError, strict
 ALWAYS = (RESULTS, JOURNAL, CASES, STATEMENT)
 """Members of every package, the manifest aside."""
 
+LARGEST = 128 * 2**20
+"""Bytes of what is read as a whole; results of a library that fails everywhere have half as many."""
+
 Report = Callable[[Inconsistency], None]
 
 
@@ -94,7 +97,7 @@ class Contents:
 
     def journal(self) -> Past | None:
         """The journal of the run, None when there is none that can be read."""
-        content = self.optional(JOURNAL)
+        content = self.optional(JOURNAL, LARGEST)
         if content is None:
             return None
         try:
@@ -102,8 +105,11 @@ class Contents:
         except RecursionError:
             raise ArchiveError("bad-json", f"{self.archive.path}: {JOURNAL} is nested too deeply") from None
         except JournalError as error:
-            self._wrong(Wrong.JOURNAL, JOURNAL, str(error).partition(";")[0])
-            return None
+            told = str(error).partition(";")[0]
+        except (TypeError, ValueError, AttributeError) as error:  # events whose parts are of no kind that occurs
+            told = f"holds an event of another form ({type(error).__name__})"
+        self._wrong(Wrong.JOURNAL, JOURNAL, told)
+        return None
 
     def optional(self, name: str, most: int | None = None) -> bytes | None:
         """Member `name`, None when it is not there."""
@@ -114,7 +120,7 @@ class Contents:
     def json(self, name: str, kind: Wrong) -> Any:
         """What the sealed member `name` says. Raises BrokenOffError when it is not as it was written; `kind` tells
         what it is then."""
-        raw = self.archive.read(name)
+        raw = self.archive.read(name, LARGEST)
         try:
             plain = strict(raw)
         except StrictError as error:

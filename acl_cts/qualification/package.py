@@ -93,6 +93,10 @@ def _check(run: Path, results: Results, spec: Spec) -> None:
         wrong = f"was judged by acl-cts {results.version} with tables {results.spec[:12]}, this is another version"
     elif not results.finished:
         wrong = f"was cut off; go on with `acl-cts run --resume --out {run}`, then pack it"
+    elif any(part.trouble for part in results.runs):
+        wrong = f"did not come to its end ({next(part.trouble for part in results.runs if part.trouble)})"
+    elif results.shard is not None:
+        wrong = f"is {results.shard} only; a package is made of a whole run"
     elif not options.get("keep_traces"):
         wrong = "kept no traces; run with --keep-traces"
     elif options.get("baseline"):

@@ -71,8 +71,16 @@ class Signature:
         return package.with_name(package.name + self.tool.suffix)
 
 
+def check_signer(by: Signature) -> None:
+    """Raise SignatureError when it is known beforehand that `by` cannot sign: before a run takes its time."""
+    _program(by.tool)
+    if by.tool is Tool.MINISIGN and not Path(by.key).is_file():
+        raise SignatureError(f"--sign minisign:{by.key}: no secret key file there")
+
+
 def sign(package: Path, by: Signature) -> Path:
     """Put a signature of the file `package` beside it; its path. Raises SignatureError."""
+    check_signer(by)
     program = _program(by.tool)
     place = by.beside(package)
     with tempfile.TemporaryDirectory(prefix="acl-cts-") as folder:
@@ -81,8 +89,6 @@ def sign(package: Path, by: Signature) -> Path:
             command = [program, "--batch", "--yes", "--armor", "--local-user", by.key, "--output", str(made)]
             done = _run([*command, "--detach-sign", "--", str(package)])
         else:
-            if not Path(by.key).is_file():
-                raise SignatureError(f"--sign minisign:{by.key}: no secret key file there")
             done = _run([program, "-S", "-s", by.key, "-m", str(package), "-x", str(made)])
         if done.returncode or not made.is_file():
             raise SignatureError(f"{package}: {by.tool} did not sign it ({_last(done)}); the package itself is written")

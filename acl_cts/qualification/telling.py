@@ -14,9 +14,13 @@ from acl_cts.reports.inconsistency import MEANING, Inconsistency
 from acl_cts.reports.manifest import About
 from acl_cts.reports.results import BackendRun, Held, Results
 from acl_cts.reports.words import counted
+from acl_cts.specs.judgement import Verdict
 
 SHOWN = 5
-"""Inconsistencies of one kind that get a line each."""
+"""Inconsistencies of one kind, and reasons for not judging, that get a line each."""
+
+GREY = frozenset({Verdict.NOT_RUN, Verdict.NOT_SUPPORTED, Verdict.INCONCLUSIVE})
+"""Verdicts of what was not judged."""
 
 VERDICT = {
     ExitCode.AS_EXPECTED: "consistent; the library is as expected",
@@ -45,6 +49,7 @@ def _lines(found: Verification) -> Iterator[str]:
         yield from _about(found.manifest.about, results)
         for run in results.runs:
             yield from _run(run)
+    if found.whole and found.manifest is not None:
         answers = f" and {counted(found.answered, 'answer')} about limits" if found.answered else ""
         yield f"  judged again      {counted(found.judged, 'trace')}{answers}"
         yield f"  statement         {_statement(found.unfilled)}"
@@ -58,7 +63,7 @@ def _lines(found: Verification) -> Iterator[str]:
 
 
 def _statement(unfilled: int) -> str:
-    return f"{counted(unfilled, 'place')} to fill in are empty" if unfilled else "filled in; read it"
+    return f"{counted(unfilled, 'place')} still to be filled in" if unfilled else "filled in; read it"
 
 
 def _about(about: About, results: Results) -> Iterator[str]:
@@ -81,9 +86,16 @@ def _run(run: BackendRun) -> Iterator[str]:
         yield f"    {harmless(name, 40):<15} {harmless(value, 80)}"
     verdicts = " · ".join(f"{number} {verdict}" for verdict, number in run.totals.items() if number)
     yield f"    verdicts        {counted(len(run.cases), 'case')}: {verdicts}"
+    for (verdict, reason), number in sorted(_unjudged(run).items(), key=lambda entry: -entry[1])[:SHOWN]:
+        yield f"    not judged      {number} × {verdict}: {harmless(reason, 120)}"
     if run.must_pass is not None:
         numbers = run.must_pass
         yield f"    must pass       {numbers.passed} of {numbers.listed} passed, {numbers.missing} not judged"
+
+
+def _unjudged(run: BackendRun) -> Counter[tuple[str, str]]:
+    """How many cases were not judged, by verdict and reason."""
+    return Counter((case.verdict.value, case.reason) for case in run.cases if case.verdict in GREY)
 
 
 def _problems(found: Verification) -> Iterator[str]:

@@ -167,6 +167,8 @@ class _Verifier:
             self._wrong(Wrong.TABLES, "results.json", told)
         elif results.tables != tables_of(self.spec):
             self._wrong(Wrong.TABLES, "results.json", "what it quotes of the tables is not in the verifier's")
+        if results.shard is not None:
+            self._wrong(Wrong.RESULTS, "results.json", f"it is {results.shard} only; a package is about a whole run")
         if results.fail_on != DISCREPANCY:
             self._wrong(Wrong.FAIL_ON, "results.json", "only breaches of some strengths count as discrepancies")
         for run in results.runs:
@@ -311,11 +313,12 @@ class _Verifier:
         begun = journal.begun
         if (begun.version, begun.spec, begun.started) != (results.version, results.spec, results.started):
             self._wrong(Wrong.JOURNAL, JOURNAL, "tells of a run that began otherwise than that of the results")
-        given, options = ({n: v for n, v in told.items() if n not in FREE} for told in (begun.given, results.options))
-        if given != options:
+        given = begun.given if isinstance(begun.given, dict) else {}
+        asked, options = ({n: v for n, v in told.items() if n not in FREE} for told in (given, results.options))
+        if asked != options:
             self._wrong(Wrong.JOURNAL, JOURNAL, "tells of other options than the results")
         extra = journal.stories.keys() - {run.backend for run in results.runs}
-        for backend in sorted(extra):
+        for backend in sorted(extra, key=str):
             self._wrong(Wrong.JOURNAL, JOURNAL, f"tells of {harmless(backend)}, which has no results")
 
     def _journal(self, run: BackendRun, journal: Past, results: Results) -> None:
@@ -323,7 +326,7 @@ class _Verifier:
         if story is None or story.opened is None:
             self._wrong(Wrong.JOURNAL, JOURNAL, f"does not tell of {harmless(run.backend)}")
             return
-        if dict(story.opened.identity) != dict(run.identity) or story.opened.capabilities != run.capabilities:
+        if (story.opened.identity, story.opened.capabilities) != (run.identity, run.capabilities):
             self._wrong(Wrong.JOURNAL, JOURNAL, f"{run.backend}: another library was opened than the results name")
         bare = {case.id: _bare(case) for case in run.cases}
         judged = {id: _bare(case) for id, case in story.results.items()}
@@ -342,6 +345,8 @@ class _Verifier:
             told = f"the run was judged by the profile {used}, not by {wanted.name} {wanted.version}"
             self._wrong(Wrong.PROFILE, "results.json", told)
             wanted = None
+            if stated is not None and stated.name not in profile_names():
+                raise BrokenOffError  # nothing to hold the rest against
         if stated is None:
             return None, None
         if wanted is None and stated.name not in profile_names():

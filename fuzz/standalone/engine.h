@@ -60,13 +60,16 @@ static uint64_t take64(const uint8_t *from)
     return found;
 }
 
-/* An integer: the bytes as they are, one of the known numbers, or one close to the last that was passed. */
+/* An integer: the bytes as they are, one of the known numbers, what is missing between the last that was passed and a
+ * limit, or one close to that last one. */
 static uint64_t choose_number(const uint8_t *from, unsigned bits)
 {
-    enum { NEAR = 243 };
+    enum { NEAR = 243, SUM = 220 };
     uint64_t found = take64(from + 1);
     if (*from >= NEAR - 3)
         found = program.recent + (uint64_t)((int)*from - NEAR);
+    else if (*from >= SUM)
+        found = edges[(*from - SUM) % EDGES] - program.recent;
     else if (*from != 0)
         found = numbers[(*from - 1) % NUMBERS];
     return bits < 64 ? found & ((1ull << bits) - 1) : found;
