@@ -22,7 +22,7 @@ from acl_cts.reports.difference import (
 from acl_cts.reports.exit_code import PRECEDENCE, ExitCode
 from acl_cts.reports.limit_result import BROKEN, LimitResult, LimitVerdict
 from acl_cts.reports.results import Held
-from acl_cts.reports.standing import PASSED, Stand, Standing
+from acl_cts.reports.standing import Stand, Standing
 from acl_cts.reports.version import Version
 from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Verdict
@@ -133,8 +133,8 @@ def _cell(standing: Standing, id: str) -> Cell:
 
 def _change(cells: tuple[Cell, ...]) -> Change:
     before, after = cells[0], cells[-1]
-    if before == PASSED and after == PASSED:
-        return Change.UNCHANGED if all(cell == PASSED for cell in cells) else Change.WAVERED
+    if _passed(before) and _passed(after):
+        return Change.UNCHANGED if all(map(_passed, cells)) else Change.WAVERED
     if after == "":
         return Change.REMOVED
     then = before if isinstance(before, Stand) else NOWHERE
@@ -146,6 +146,10 @@ def _change(cells: tuple[Cell, ...]) -> Change:
     if not now.judged:
         return Change.LOST if then.judged else Change.UNJUDGED
     return Change.FIXED if then.failed else Change.GAINED
+
+
+def _passed(cell: Cell) -> bool:
+    return isinstance(cell, Stand) and cell.verdict is Verdict.PASS and not cell.breach
 
 
 def _failing(then: Stand, now: Stand) -> Change:
