@@ -22,7 +22,7 @@ from acl_cts.reports.difference import (
 from acl_cts.reports.exit_code import PRECEDENCE, ExitCode
 from acl_cts.reports.limit_result import BROKEN, LimitResult, LimitVerdict
 from acl_cts.reports.results import Held
-from acl_cts.reports.standing import Stand, Standing
+from acl_cts.reports.standing import Stand, Standing, answer_counts
 from acl_cts.reports.version import Version
 from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Verdict
@@ -194,10 +194,7 @@ def _shift(cells: tuple[LimitResult | None, ...]) -> Shift:
 def _points(standings: list[Standing]) -> Iterator[PointChange]:
     for clause in sorted({clause for standing in standings for clause in standing.answers}):
         seen = [standing.answers.get(clause, {}) for standing in standings]
-        cells = tuple(
-            tuple(Counter(answer for answers in found.values() for answer in {a for _, a in answers}).most_common())
-            for found in seen
-        )
+        cells = tuple(map(answer_counts, seen))
         differing = sorted(
             id for id in {id for found in seen for id in found} if len({found[id] for found in seen if id in found}) > 1
         )
