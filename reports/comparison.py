@@ -22,7 +22,7 @@ from acl_cts.reports.difference import (
 from acl_cts.reports.exit_code import PRECEDENCE, ExitCode
 from acl_cts.reports.limit_result import BROKEN, LimitResult, LimitVerdict
 from acl_cts.reports.results import Held
-from acl_cts.reports.standing import PASSED, Stand, Standing
+from acl_cts.reports.standing import Stand, Standing, answer_counts
 from acl_cts.reports.version import Version
 from acl_cts.reports.words import counted
 from acl_cts.specs.judgement import Verdict
@@ -36,13 +36,16 @@ MEASURED = BROKEN | {LimitVerdict.AS_DOCUMENTED}
 NOWHERE = Stand(Verdict.NOT_RUN)
 
 
-def compare(versions: Sequence[Version], suite: str = "") -> Difference:
-    """What changed from the first of `versions`, two at least, to the last. Backends are compared by their names; where
-    every version judged a single one, these are compared whatever they are called. `suite`: version of acl-cts."""
+def compare(versions: Sequence[Version], tool: str) -> Difference:
+    """What changed from the first of `versions`, two at least, to the last, told by version `tool` of the suite.
+
+    Backends are compared by their names; where every version judged a single one, these are compared whatever they are
+    called.
+    """
     versions = _paired(versions)
     names = dict.fromkeys(name for version in versions for name in version.standings)
     backends = tuple(_of_backend(name, [version.standing(name) for version in versions]) for name in names)
-    found = Difference(suite, tuple(versions), backends)
+    found = Difference(tool, tuple(versions), backends)
     holds = sorted(_holding(found), key=lambda held: PRECEDENCE.index(ExitCode(held.code)))
     return replace(found, holds=tuple(holds))
 
@@ -130,8 +133,8 @@ def _cell(standing: Standing, id: str) -> Cell:
 
 def _change(cells: tuple[Cell, ...]) -> Change:
     before, after = cells[0], cells[-1]
-    if before == PASSED and after == PASSED:
-        return Change.UNCHANGED if all(cell == PASSED for cell in cells) else Change.WAVERED
+    if _passed(before) and _passed(after):
+        return Change.UNCHANGED if all(map(_passed, cells)) else Change.WAVERED
     if after == "":
         return Change.REMOVED
     then = before if isinstance(before, Stand) else NOWHERE
@@ -143,6 +146,10 @@ def _change(cells: tuple[Cell, ...]) -> Change:
     if not now.judged:
         return Change.LOST if then.judged else Change.UNJUDGED
     return Change.FIXED if then.failed else Change.GAINED
+
+
+def _passed(cell: Cell) -> bool:
+    return isinstance(cell, Stand) and cell.verdict is Verdict.PASS and not cell.breach
 
 
 def _failing(then: Stand, now: Stand) -> Change:
@@ -187,10 +194,7 @@ def _shift(cells: tuple[LimitResult | None, ...]) -> Shift:
 def _points(standings: list[Standing]) -> Iterator[PointChange]:
     for clause in sorted({clause for standing in standings for clause in standing.answers}):
         seen = [standing.answers.get(clause, {}) for standing in standings]
-        cells = tuple(
-            tuple(Counter(answer for answers in found.values() for answer in {a for _, a in answers}).most_common())
-            for found in seen
-        )
+        cells = tuple(map(answer_counts, seen))
         differing = sorted(
             id for id in {id for found in seen for id in found} if len({found[id] for found in seen if id in found}) > 1
         )

@@ -79,12 +79,22 @@ class Standing:
         return {verdict.value: counted[verdict] for verdict in Verdict if counted[verdict]}
 
 
+def answer_counts(cases: Mapping[str, Answers]) -> tuple[tuple[str, int], ...]:
+    """Each answer of `cases` with the number of those that saw it, most frequent first."""
+    counted: Counter[str] = Counter()
+    for seen, number in Counter(cases.values()).items():
+        for answer in {answer for _, answer in seen}:
+            counted[answer] += number
+    return tuple(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
 def standing_from_json(data: Mapping[str, Any], place: str, partial: str) -> Standing:
     """One backend's part, which stands at `place` of results; `partial` as a gap of the whole. Raises ValueError when
     it is not of the format, or its totals do not add up."""
     read = Typed(data, place)
     cases: dict[str, Stand] = {}
     answers: dict[str, dict[str, Answers]] = {}
+    alike: dict[Answers, Answers] = {}
     held: set[str] = set()
     broken: Counter[str] = Counter()
     listed = read.mapping("totals"), data.get("cases")
@@ -101,7 +111,7 @@ def standing_from_json(data: Mapping[str, Any], place: str, partial: str) -> Sta
             broken.update({found["clause"] for kind in ("discrepancies", "notes") for found in case[kind]})
             # What a case sees after it failed says little about the open points.
             for clause, seen in () if stand.failed else _observed(case["observations"]):
-                answers.setdefault(clause, {})[name] = seen
+                answers.setdefault(clause, {})[name] = alike.setdefault(seen, seen)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"{place}.cases[{number}] is no case ({error})") from error
     standing = Standing(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acl_cts.reports.limit_result import LimitResult
-from acl_cts.reports.standing import Standing
+from acl_cts.reports.standing import Standing, answer_counts
 from acl_cts.reports.stored import RESULTS
 from acl_cts.reports.version import Version, named, tolerated
 
@@ -81,13 +81,13 @@ def point_of(path: Path) -> Point:
     return Point(replace(version, standings=lean), moments)
 
 
-def trend(points: Iterable[Point], folder: Path, suite: str = "") -> Trend:
-    """The history that `points`, found below `folder`, make; each is called by its place there. `suite`: version of
-    acl-cts."""
+def trend(points: Iterable[Point], folder: Path, tool: str) -> Trend:
+    """The history that `points`, found below `folder`, make, told by version `tool` of the suite; each is called by its
+    place there."""
     placed = [replace(point, version=_placed(point.version, folder)) for point in points]
     readable = [point for point in placed if not point.version.unreadable]
     ordered = sorted(readable, key=lambda point: (point.version.started, _libraries(point), point.version.path))
-    return Trend(suite, tuple(ordered), tuple(p.version for p in placed if p.version.unreadable))
+    return Trend(tool, tuple(ordered), tuple(p.version for p in placed if p.version.unreadable))
 
 
 def _libraries(point: Point) -> list[str]:
@@ -102,14 +102,10 @@ def _placed(version: Version, folder: Path) -> Version:
 
 def _moment(standing: Standing) -> Moment:
     failing = [stand for stand in standing.cases.values() if stand.failed]
-    answers = {
-        clause: Counter(answer for seen in cases.values() for answer in {told for _, told in seen})
-        for clause, cases in standing.answers.items()
-    }
     return Moment(
         totals=standing.totals,
         failures=Counter(stand.clauses[0] if stand.clauses else stand.verdict.value for stand in failing),
         accepted=sum(bool(stand.accepted) for stand in failing),
         limits={(limit.limit, limit.function, limit.param, limit.context): limit for limit in standing.limits},
-        open_points={clause: tuple(counted.most_common()) for clause, counted in sorted(answers.items())},
+        open_points={clause: answer_counts(cases) for clause, cases in sorted(standing.answers.items())},
     )

@@ -56,7 +56,7 @@ def stored(folder: Path, *runs: Results) -> list[Path]:
 
 def difference(folder: Path, *runs: Results) -> Difference:
     """What changed through `runs`, read back from files."""
-    found = compare(named([tolerated(path) for path in stored(folder, *runs)]))
+    found = compare(named([tolerated(path) for path in stored(folder, *runs)]), "0.1.0")
     jsonschema.Draft202012Validator(SCHEMA).validate(diff_json(found))
     return found
 
@@ -373,7 +373,7 @@ def test_no_text_of_the_results_becomes_markup(tmp_path: Path, payload: str) -> 
         runs = [from_json(spoilt(to_json(run), word)) for run in (results(PASSED, limits=(PROBED,)), full())]
         folders = stored(tmp_path / f"x{len(word)}", *runs)
         versions = [dataclasses.replace(tolerated(path), name=f"n{word}", path=f"p{word}") for path in folders]
-        return compare(versions)
+        return compare(versions, "0.1.0")
 
     tame, hostile = spoiled("x"), spoiled(payload)
     assert Parts(diff_html(hostile)).parts == Parts(diff_html(tame)).parts

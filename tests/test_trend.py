@@ -55,7 +55,7 @@ def keep(folder: Path, **runs: Results) -> Path:
 
 def history(folder: Path, **runs: Results) -> Trend:
     keep(folder, **runs)
-    found = trend(map(point_of, found_in(folder)), folder)
+    found = trend(map(point_of, found_in(folder)), folder, "0.1.0")
     jsonschema.Draft202012Validator(SCHEMA).validate(trend_json(found))
     return found
 
