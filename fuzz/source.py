@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.share import work
+from acl_cts.fuzz.capsules import burden
 from acl_cts.fuzz.corpus import Corpus, Entry
 from acl_cts.fuzz.mutation import Mutator, Origin
 from acl_cts.fuzz.schedule import Schedule
 from acl_cts.fuzz.terms import Terms
 from acl_cts.specs.model import Spec
-from acl_cts.specs.program import Call, Exit, Hooks, Parallel, Program, steps, walk
+from acl_cts.specs.program import Call, Exit, Hooks, Program, steps, walk
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.trace import Capability
 
@@ -97,7 +98,7 @@ class Source:
                 continue
             if case.functions & self.missing or work(case.program) > LIGHT:
                 continue
-            if not any(isinstance(s, Exit | Hooks | Parallel) for s in walk(case.program.body)):
+            if not any(isinstance(s, Exit | Hooks) for s in walk(case.program.body)):
                 yield case.program
 
     def reward(self, made: Made) -> None:
@@ -124,7 +125,7 @@ class Source:
     def _wanted(self, made: Made, avoided: frozenset[str]) -> bool:
         if not made.program.body:
             return False
-        if work(made.program) * self._dice.random() ** 2 > HEAVY:
+        if burden(made.program) * self._dice.random() ** 2 > HEAVY:
             return False
         if avoided and any(isinstance(s, Call) and s.function in avoided for s in steps(made.program)):
             return False
