@@ -15,7 +15,7 @@ from math import factorial, prod
 from acl_cts.conformance.growth import AT_LEAST, AT_MOST, CALLS, FEWEST, LARGE
 from acl_cts.conformance.share import work
 from acl_cts.specs.model import Spec
-from acl_cts.specs.plan import MAX_ITERATIONS, plan
+from acl_cts.specs.plan import MAX_ITERATIONS, MAX_ORDERS, plan
 from acl_cts.specs.program import (
     Call,
     FailAllocation,
@@ -37,13 +37,13 @@ MOST_ROUNDS = 64
 LEAVING_ROUNDS = 2
 """As many at most where a round cannot give back all that it made."""
 
-MOST_ORDERS = 20
-"""Orders in which the calls of all threads of one program may come; each is followed to the end."""
+MOST_ORDERS = MAX_ORDERS
+"""Orders in which the calls of all threads of one program may come, all of its capsules together."""
 
-MOST_FOLLOWED = 1000
+MOST_FOLLOWED = 600
 """Statements that are followed for one round or turn at most, all orders of its calls together."""
 
-HUGE = 2**33
+HUGE = 5 * 10**9
 """Bytes of an area that nobody grants."""
 
 TURN_COST = 10

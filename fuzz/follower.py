@@ -195,6 +195,12 @@ class Follower:
             mark += 1
         return made
 
+    def conceal(self, names: set[str]) -> None:
+        """The handles called `names` are not to be used any more."""
+        for pool in self.handles.values():
+            for key in [key for key in pool if key[0] in names]:
+                del pool[key]
+
     def taken(self, names: frozenset[str]) -> bool:
         """Whether one of `names` stands for something already."""
         return not self._names.isdisjoint(names)
