@@ -9,7 +9,6 @@ true of it in every order, and at every open point, a plan decides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import factorial, prod
 
 from acl_cts.conformance.growth import AT_LEAST, AT_MOST, CALLS, FEWEST, LARGE
@@ -49,7 +48,7 @@ HUGE = 5 * 10**9
 TURN_COST = 10
 """Turns of a cycle, call by call, that cost as much as one statement executed and judged; measured."""
 
-THREAD_COST = 3
+THREAD_COST = 6
 """What a statement in rounds of threads costs more than one elsewhere: its answers are followed in every order."""
 
 
@@ -171,22 +170,22 @@ def disarmed(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 
 def leaves(spec: Spec, capsule: Repeat | Steady) -> int | None:
-    """How many objects a capsule may leave behind; None when it is none: some call of it could be undefined, or it does
-    not give back what it can. A call with an injected fault may be refused, and is left out in its turn."""
+    """How many objects a round or turn may leave behind; None when this is no capsule: some call could be undefined, or
+    it does not give back what it can. A call with an injected fault may be refused, and is left out in its turn. One
+    round tells of all, as each binds its names anew and finds nothing of the one before."""
     most = 0
-    for each in _versions(capsule):
-        known = plan(spec, (each,))
+    for body in _versions(capsule.body):
+        known = plan(spec, body)
         if known.undefined or known.cleanup or known.entangled:
             return None
         most = max(most, known.leaves)
     return most
 
 
-def _versions(capsule: Repeat | Steady) -> Iterator[Statement]:
-    yield capsule
-    body = capsule.body
+def _versions(body: tuple[Statement, ...]) -> Iterator[tuple[Statement, ...]]:
+    yield body
     doubted = [k for k, s in enumerate(body[1:], 1) if isinstance(b := body[k - 1], FailAllocation) and b.nth]
     for place in doubted:
-        yield replace(capsule, body=(*body[:place], *body[place + 1 :]))
+        yield (*body[:place], *body[place + 1 :])
     if len(doubted) > 1:
-        yield replace(capsule, body=tuple(s for k, s in enumerate(body) if k not in doubted))
+        yield tuple(s for k, s in enumerate(body) if k not in doubted)

@@ -34,9 +34,9 @@ STEPS = 4
 """Decisions of one cycle at most."""
 
 ALIKE, THREE, LIVES = 1, 2, 12
-"""Bits of the byte that says what threads are like: all do the same; three; two that each have a handle of their own."""
+"""Bits of the byte that says what threads are like: all alike; three of them; two, each with a handle of its own."""
 
-_ROUNDS = ((96, 4), (192, 10), (244, 24), (256, 40))
+_ROUNDS = ((112, 3), (200, 8), (248, 20), (256, 40))
 """Below which byte, how many rounds."""
 
 
