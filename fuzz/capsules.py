@@ -51,6 +51,9 @@ TURN_COST = 10
 THREAD_COST = 6
 """What a statement in rounds of threads costs more than one elsewhere: its answers are followed in every order."""
 
+CROWDED = 128
+"""Statements of a program, rounds of threads included, with which such a round costs twice as much."""
+
 
 def holds(statement: Statement) -> bool:
     """Whether threads or a watched cycle are in `statement`."""
@@ -95,14 +98,16 @@ def _executed(statement: Statement) -> int:
 
 
 def burden(program: Program) -> int:
-    """What a program may cost, in statements executed and judged."""
-    return work(program) + sum(_burden(s) for s in program.body if holds(s))
+    """What a program may cost, in statements executed and judged. Following threads in every order costs more where
+    more is alive besides."""
+    plain = work(program)
+    return plain + sum(_burden(s, 1 + plain // CROWDED) for s in program.body if holds(s))
 
 
-def _burden(statement: Statement) -> int:
+def _burden(statement: Statement, crowd: int) -> int:
     if isinstance(statement, Steady):
         return executed((statement,)) // TURN_COST
-    return executed((statement,)) * THREAD_COST
+    return executed((statement,)) * THREAD_COST * crowd
 
 
 def orders(body: tuple[Statement, ...]) -> int:

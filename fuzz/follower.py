@@ -52,7 +52,7 @@ from acl_cts.specs.program import (
     Write,
     walk,
 )
-from acl_cts.specs.program_rules import MAX_THREAD_CALLS, THREADS
+from acl_cts.specs.program_rules import MAX_THREAD_CALLS, THREADS, ProgramError, check_statement
 from acl_cts.specs.rules import Rules, compile_rules
 from acl_cts.specs.trace import Capability
 from acl_cts.specs.values import CELL, UNKNOWN, Obj
@@ -401,8 +401,9 @@ class Follower:
             return None
         if self._steps + capsules.executed((capsule,)) > MOST_STEPS:
             return None
-        known = {name for name, _ in self.bound} | self._enclosed_names
-        taken = [name for name in sorted(variables((capsule,))) if name in known]
+        known, own = {name for name, _ in self.bound} | self._enclosed_names, variables((capsule,))
+        taken = sorted(own & known)
+        self._names |= own
         names: dict[str, Ref] = {}
         for name in taken:
             names[name] = Ref(self.name(name.rstrip("0123456789") or "v", 1))
@@ -428,6 +429,7 @@ class Follower:
         """What is left of a capsule when it is followed as a program of its own, which gives back all that it made."""
         inner = Follower(self.spec, self.capabilities - {Capability.LIVE_COUNT}, self.choose, self.only)
         inner._enclosing = True
+        inner._names.update(variables((capsule,)))
         body = capsules.contents(capsule)
         if isinstance(capsule, Steady):
             body = capsules.disarmed(tuple(s for s in body if not isinstance(s, When) and not capsules.holds(s)))
@@ -453,9 +455,11 @@ class Follower:
             calls = (s for s in branch[:MAX_THREAD_CALLS] if isinstance(s, Call))
             kept = tuple(call for call in (self._call(call, counters) for call in calls) if call is not None)
             made.append(self._hidden(before))
+            self._enclosed_names |= {name for name, _ in made[-1][0]}
             if kept:
                 branches.append(kept)
         for bound, handles in made:
+            self._enclosed_names -= {name for name, _ in bound}
             self.bound.update(bound)
             for key, handle in handles.items():
                 self.handles[handle.item.kind][key] = handle
@@ -761,12 +765,20 @@ def _closed(rules: Rules, capsule: Statement) -> bool:
     spec = rules.spec
     if not isinstance(capsule, Repeat | Steady) or not capsules.affordable(capsule) or capsules.swells(spec, capsule):
         return False
-    if not _unmended(spec, capsule):
+    if not (_well_formed(capsule) and _unmended(spec, capsule)):
         return False
     left = capsules.leaves(spec, capsule)
     if left:
         return isinstance(capsule, Repeat) and capsule.count <= capsules.LEAVING_ROUNDS
     return left == 0
+
+
+def _well_formed(capsule: Statement) -> bool:
+    try:
+        check_statement(capsule, ())
+    except ProgramError:
+        return False
+    return True
 
 
 def _unmended(spec: Spec, capsule: Repeat | Steady) -> bool:
