@@ -48,11 +48,11 @@ HUGE = 5 * 10**9
 TURN_COST = 10
 """Turns of a cycle, call by call, that cost as much as one statement executed and judged; measured."""
 
-THREAD_COST = 6
+THREAD_COST = 2
 """What a statement in rounds of threads costs more than one elsewhere: its answers are followed in every order."""
 
-CROWDED = 128
-"""Statements of a program, rounds of threads included, with which such a round costs twice as much."""
+CROWDED = 64
+"""Iterations of repeats after which no capsule comes: what is alive then has to be carried along in every order."""
 
 
 def holds(statement: Statement) -> bool:
@@ -98,16 +98,14 @@ def _executed(statement: Statement) -> int:
 
 
 def burden(program: Program) -> int:
-    """What a program may cost, in statements executed and judged. Following threads in every order costs more where
-    more is alive besides."""
-    plain = work(program)
-    return plain + sum(_burden(s, 1 + plain // CROWDED) for s in program.body if holds(s))
+    """What a program may cost, in statements executed and judged."""
+    return work(program) + sum(_burden(s) for s in program.body if holds(s))
 
 
-def _burden(statement: Statement, crowd: int) -> int:
+def _burden(statement: Statement) -> int:
     if isinstance(statement, Steady):
         return executed((statement,)) // TURN_COST
-    return executed((statement,)) * THREAD_COST * crowd
+    return executed((statement,)) * THREAD_COST
 
 
 def orders(body: tuple[Statement, ...]) -> int:

@@ -389,9 +389,9 @@ class Follower:
 
     def _can_enclose(self) -> bool:
         """Whether no call may be refused here that is accepted elsewhere: no fault is armed, and nothing is scarce."""
-        floor, steps = self.spec.floor, self._steps - self._enclosed_steps
-        plenty = steps < floor.live_objects // 2 and self.tracker.machine.live_bytes * (1 + steps) < floor.live_bytes
-        return plenty and not (self.tracker.doubtful or self._strict)
+        steps = self._steps - self._enclosed_steps
+        scarce = self.tracker.machine.live_bytes * (1 + steps) > self.spec.floor.live_bytes
+        return not (scarce or steps > capsules.CROWDED or self.tracker.doubtful or self._strict)
 
     def _kept(self, capsule: Statement | None) -> Statement | None:
         """The capsule, with names of its own, when it is one that can stand here."""

@@ -55,6 +55,9 @@ ATTEMPTS = 64
 MANY, VERY_MANY = 300, 65600
 """References that 8 and 16 bits cannot count."""
 
+SELDOM = 224
+"""Marks from which on a call many times is a call very many times, where a call can be."""
+
 LARGE = 65536
 """Bytes of an area of which there are never many."""
 
@@ -117,6 +120,7 @@ class Generator:
         self.near = _counted(spec)
         self.states = tuple(macro for macro in self.macros if macro.name.startswith("state/"))
         self.fillings = {m.name: found for m in self.states if (found := filling(m)) and found[1] in self.forms}
+        self.failing = bool(self.takers) and Capability.FAULT_INJECTION in self.capabilities
         self.enclosing = frozenset((Builder.threads, Builder.cycle))
         self.operations = self._operations()
 
@@ -138,6 +142,8 @@ class Generator:
 
     def _can(self, macro: Macro) -> bool:
         """Whether all that the macro needs is there."""
+        if Live() in macro.body and Capability.LIVE_COUNT not in self.capabilities:
+            return False
         return macro.functions <= self.forms.keys() and asked_for(Program(macro.body)) <= self.capabilities
 
     def _operations(self) -> tuple[Operation, ...]:
@@ -149,7 +155,7 @@ class Generator:
             "again": True,
             "recycle": bool(self.enders),
             "invoke": bool(self.invokers),
-            "fail": bool(self.takers) and Capability.FAULT_INJECTION in self.capabilities,
+            "fail": self.failing,
             "threads": bool(self.states) and Capability.THREAD_SAFE in self.capabilities,
             "cycle": Capability.MEMORY in self.capabilities,
         }
@@ -163,14 +169,14 @@ class Generator:
     def times(self, form: Form, byte: int, mark: int) -> int:
         """The number of repetitions of a call that two bytes stand for, most often 1. Large ones cost as much as many
         programs, and come up accordingly."""
-        for bound, count in ((240, 1), (248, 2), (252, 3), (254, 5)):
+        for bound, count in ((240, 1), (247, 2), (250, 3), (252, 5)):
             if byte < bound:
                 return count
-        if byte == 254:
+        if byte < 254:
             return self.near[mark % len(self.near)]
-        if mark == 255 and form.facts.made and form.handles and not form.sized:
+        if mark >= SELDOM and form.facts.made and form.handles and not form.sized:
             return VERY_MANY
-        return MANY if mark % 3 == 0 else 3
+        return MANY
 
     def begin(self) -> Builder:
         """An empty program, to which decisions are added."""

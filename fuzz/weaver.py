@@ -27,6 +27,10 @@ CALLS = 3
 STRAYING = 4
 """One call in so many strays from plain values."""
 
+FAILING = 208
+"""From this byte on a decision of a cycle is a call with a failed allocation inside: what it keeps shows nowhere else.
+"""
+
 FEW_ORDERS = 6
 """Orders of the calls of all threads at most: each is followed to the end, at all open points."""
 
@@ -175,10 +179,13 @@ def cycle(generator: Generator, inner: Builder, choices: Choices) -> Steady | No
     """A few decisions on their own, to be repeated."""
     for step in range(STEPS):
         place = SLOTS + 3 * step
-        operation, more = choices.byte(place), choices.byte(place + 2)
+        operation, seed, more = (choices.byte(place + k) for k in range(3))
         if step and more < 96:
             continue
-        if generator.operations[operation] not in generator.enclosing:
-            inner.decide(Inner(operation, (choices.byte(TAG) + step) & 255, choices.byte(place + 1)))
+        decision = Inner(operation, (choices.byte(TAG) + step) & 255, seed)
+        if more >= FAILING and generator.failing:
+            inner.fail(decision)
+        elif generator.operations[operation] not in generator.enclosing:
+            inner.decide(decision)
     body = tuple(inner.follower.body)
     return Steady(capsules.turns(body), AT_MOST, body) if body else None
