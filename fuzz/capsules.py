@@ -36,8 +36,8 @@ MOST_ROUNDS = 64
 LEAVING_ROUNDS = 2
 """As many at most where a round cannot give back all that it made."""
 
-MOST_ORDERS = MAX_ORDERS
-"""Orders in which the calls of all threads of one program may come, all of its capsules together."""
+MOST_ORDERS, MOST_TOGETHER = MAX_ORDERS, 20
+"""Orders in which the calls of all threads may come, in one capsule and in all of a program together."""
 
 MOST_FOLLOWED = 600
 """Statements that are followed for one round or turn at most, all orders of its calls together."""
@@ -117,9 +117,23 @@ def _orders(lengths: tuple[int, ...]) -> int:
     return factorial(sum(lengths)) // prod(map(factorial, lengths))
 
 
-def flat(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    """One order of `body`: its threads one after the other."""
-    return tuple(s for each in body for s in (children(each) if isinstance(each, Parallel) else (each,)))
+def cleanup(spec: Spec, body: tuple[Statement, ...]) -> tuple[tuple[Statement, ...], bool]:
+    """What gives back what `body` has made, whichever thread came first; and whether something may be left even so."""
+    first = plan(spec, _flat(body, 1))
+    if orders(body) == 1:
+        return first.cleanup, bool(first.leaves)
+    last = plan(spec, _flat(body, -1))
+    both = tuple(statement for statement in first.cleanup if statement in last.cleanup)
+    return both, bool(first.leaves or last.leaves) or both != first.cleanup or both != last.cleanup
+
+
+def _flat(body: tuple[Statement, ...], way: int) -> tuple[Statement, ...]:
+    """One order of `body`: its threads one after the other, the last one first where `way` is -1."""
+    made: list[Statement] = []
+    for each in body:
+        branches = each.branches[::way] if isinstance(each, Parallel) else ((each,),)
+        made += [statement for branch in branches for statement in branch]
+    return tuple(made)
 
 
 def affordable(capsule: Statement) -> bool:

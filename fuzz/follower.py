@@ -22,7 +22,6 @@ from acl_cts.specs import expressions as ex
 from acl_cts.specs.execution import Outcome
 from acl_cts.specs.interface import Kind, Param, default_room
 from acl_cts.specs.model import Function, Spec
-from acl_cts.specs.plan import plan
 from acl_cts.specs.program import (
     Call,
     Callback,
@@ -397,7 +396,7 @@ class Follower:
         """The capsule, with names of its own, when it is one that can stand here."""
         if capsule is None or not self._has_all(capsule) or not closed(self.spec, capsule):
             return None
-        if self._orders * capsules.orders((capsule,)) > capsules.MOST_ORDERS:
+        if self._orders > 1 and self._orders * capsules.orders((capsule,)) > capsules.MOST_TOGETHER:
             return None
         if self._steps + capsules.executed((capsule,)) > MOST_STEPS:
             return None
@@ -442,8 +441,8 @@ class Follower:
             return None
         if not kept:
             return None
-        known = plan(self.spec, capsules.flat(kept))
-        return capsules.filled(capsule, (*kept, *known.cleanup), bool(known.leaves))
+        given_back, leaves = capsules.cleanup(self.spec, kept)
+        return capsules.filled(capsule, (*kept, *given_back), leaves)
 
     def _threads(self, parallel: Parallel, counters: Counters) -> Parallel:
         """The calls of each thread, one thread after the other; what one has made no other one uses. Raises

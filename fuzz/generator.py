@@ -75,7 +75,7 @@ _SHARES = (
     ("recycle", 6),
     ("invoke", 6),
     ("fail", 3),
-    ("threads", 2),
+    ("threads", 3),
     ("cycle", 1),
 )
 """Of 256 operations, how many are not a plain call."""
@@ -119,7 +119,7 @@ class Generator:
         self.probes = {k: (d.probe, variables(d.probe) - {SUBJECT}) for k, d in spec.kinds.items()}
         self.near = _counted(spec)
         self.states = tuple(macro for macro in self.macros if macro.name.startswith("state/"))
-        self.fillings = {m.name: found for m in self.states if (found := filling(m)) and found[1] in self.forms}
+        self.fillings = [found for m in self.states if (found := filling(m)) and found[1] in self.forms]
         self.failing = bool(self.takers) and Capability.FAULT_INJECTION in self.capabilities
         self.enclosing = frozenset((Builder.threads, Builder.cycle))
         self.operations = self._operations()

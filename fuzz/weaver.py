@@ -31,6 +31,9 @@ FAILING = 208
 """From this byte on a decision of a cycle is a call with a failed allocation inside: what it keeps shows nowhere else.
 """
 
+FULL = 32
+"""Below this byte threads want the last place of what is nearly full."""
+
 FEW_ORDERS = 6
 """Orders of the calls of all threads at most: each is followed to the end, at all open points."""
 
@@ -92,15 +95,14 @@ class Weaver:
     def _together(self, number: int) -> list[list[Call]]:
         wanted = self._set_up()
         threads = []
-        for thread in range(number):
+        for thread in range(2 if wanted else number):
             calls: list[Call] = []
             for turn in range(CALLS):
                 like = 0 if self._kind & ALIKE else thread
                 byte = self._choices.byte(SLOTS + 3 + CALLS * like + turn)
-                if turn and byte < 128:
+                if turn and (byte < 128 or wanted):
                     break
-                use = wanted if turn == 0 and byte & 1 else None
-                call = self._call(byte >> (turn > 0), thread * CALLS + turn, use)
+                call = self._call(byte >> (turn > 0), thread * CALLS + turn, wanted)
                 if call is not None:
                     calls.append(call)
             self._used |= {h.item for h in self._subjects}
@@ -111,9 +113,9 @@ class Weaver:
     def _set_up(self) -> tuple[Form, str] | None:
         """Bring handles into a state; the call that its last place is kept for, if one is."""
         generator, byte = self._generator, self._choices.byte(SLOTS)
-        macro = generator.states[byte % len(generator.states)]
-        found = generator.fillings.get(macro.name) if self._choices.byte(SLOTS + 2) >= 128 else None
-        for statement in (macro if found is None else found[0]).body:
+        fillings = generator.fillings if self._choices.byte(SLOTS + 2) < FULL else ()
+        found = fillings[byte % len(fillings)] if fillings else None
+        for statement in (generator.states[byte % len(generator.states)] if found is None else found[0]).body:
             self._inner.follower.add(statement)
         self._before = [*self._inner.follower.body]
         every = [h for kind in generator.handled for h in self._inner.follower.usable(kind) if h.span is None]
@@ -127,16 +129,18 @@ class Weaver:
             return None
         handle = there[byte % len(there) if self._choices.byte(SLOTS + 2) & 1 else 0]
         users = self._generator.users.get(handle.item.kind, ())
+        if place == 0:  # what only asks meets nobody
+            users = [each for each in users if each[0].facts.function.effect] or users
         form, param = use or (users[byte % len(users)] if users else (None, ""))
         if form is None or form.facts.function.auxiliary or (form.facts.ends and handle.item in self._used):
             return None
-        return self._made(form, place, {param: handle})
+        return self._made(form, place, {param: handle}, own=use is not None)
 
-    def _made(self, form: Form, place: int, given: dict[str, Handle]) -> Call | None:
-        """The call, with other handles of its own; what it needs besides is made before the threads start."""
+    def _made(self, form: Form, place: int, given: dict[str, Handle], own: bool = False) -> Call | None:
+        """The call; what it needs besides is made before the threads start, for it alone now and then, or if `own`."""
         body, mark = self._inner.follower.body, self._choices.byte(TAG)
         start = len(body)
-        if mark & 1:
+        if own or mark & 1:
             for _, param in form.handles:
                 made = None
                 if param.name not in given:
