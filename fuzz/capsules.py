@@ -48,7 +48,7 @@ HUGE = 5 * 10**9
 TURN_COST = 10
 """Turns of a cycle, call by call, that cost as much as one statement executed and judged; measured."""
 
-THREAD_COST = 2
+THREAD_COST = 3
 """What a statement in rounds of threads costs more than one elsewhere: its answers are followed in every order."""
 
 CROWDED = 64

@@ -75,7 +75,7 @@ _SHARES = (
     ("recycle", 6),
     ("invoke", 6),
     ("fail", 3),
-    ("threads", 3),
+    ("threads", 2),
     ("cycle", 1),
 )
 """Of 256 operations, how many are not a plain call."""
