@@ -32,12 +32,16 @@ from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import Program, steps
 from acl_cts.specs.program_text import format_program
+from acl_cts.specs.trace import Capability
 
 BATCH = 48
 """Programs of one command."""
 
 TOLD_EVERY = 1.0
 """Seconds between two events that tell how things stand."""
+
+CHANCE = frozenset({Capability.THREAD_SAFE, Capability.MEMORY})
+"""Abilities that programs use which do not reach the same at every time: how threads meet, how long memory moves."""
 
 LOOK_AROUND = 5.0
 """Seconds after which a process looks for what the others have added."""
@@ -107,6 +111,8 @@ class Campaign:
             self._lanes.append(open_lane(stack, self.spec, name, plan.options, buckets, self._ends))
         sessions = [lane.target.session for lane in self._lanes]
         capabilities = frozenset.intersection(*(session.capabilities for session in sessions))
+        if plan.repeatable:
+            capabilities -= CHANCE
         missing = frozenset[str]().union(*(session.missing for session in sessions))
         self._source = Source(self.spec, self.corpus, capabilities, missing, f"{plan.seed}/{plan.job}")
 

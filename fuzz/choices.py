@@ -7,6 +7,8 @@ and Hypothesis all answer the same questions, so there is one generator whatever
 from __future__ import annotations
 
 import random
+import zlib
+from dataclasses import dataclass
 from typing import Protocol
 
 RECORD = 16
@@ -17,6 +19,9 @@ OPERATION, TAG, COUNT, NULLS, SLOTS = 0, 1, 2, 3, 4
 
 SLOT = 3
 """Bytes of one argument; argument k starts at `SLOTS + SLOT * (k % 4)`."""
+
+SIMPLE = 32
+"""Bytes below this stand for what is simple, whatever they are for."""
 
 MOST = 256
 """Decisions of one program at most; further bytes are not looked at."""
@@ -46,6 +51,24 @@ class Record:
         """The byte at `place`."""
         at = self._start + place
         return self._data[at] if at < len(self._data) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Choices of a decision inside another one, whose record has only a few bytes to spare for it: `operation` says
+    what to do, `mark` by what it is found again, and everything else follows from `seed`. Only one of `seed` in two
+    strays from what is simple."""
+
+    operation: int
+    mark: int
+    seed: int
+
+    def byte(self, place: int) -> int:
+        """The byte at `place`."""
+        if place in (OPERATION, TAG):
+            return self.operation if place == OPERATION else self.mark
+        found = zlib.crc32(bytes((self.seed & 255, self.mark, place)))
+        return found % SIMPLE if self.seed & 1 else found & 255
 
 
 def records(data: bytes) -> list[Record]:

@@ -1,8 +1,8 @@
 """The follower: takes statements one by one, keeps what is defined in every world, mends or drops what is not.
 
 Everything that generators and mutators put together goes through it, so whatever comes out is a program without
-undefined calls. Left out for good are statements that need a process of their own (`exit`) or change it for those that
-come after (`hooks`).
+undefined calls. Threads and watched cycles are kept in capsules only (see `capsules`). Left out for good are statements
+that need a process of their own (`exit`) or change it for those that come after (`hooks`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from acl_cts.fuzz.renaming import variables
+from acl_cts.conformance.scenario import asked_for
+from acl_cts.fuzz import capsules
+from acl_cts.fuzz.renaming import numbered, renamed, variables
 from acl_cts.fuzz.tracker import Tracker
 from acl_cts.fuzz.vital import Facts, facts
 from acl_cts.specs import expressions as ex
@@ -41,6 +43,7 @@ from acl_cts.specs.program import (
     Repeat,
     Room,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -48,6 +51,7 @@ from acl_cts.specs.program import (
     Write,
     walk,
 )
+from acl_cts.specs.program_rules import MAX_THREAD_CALLS, THREADS, ProgramError, check_statement
 from acl_cts.specs.rules import Rules, compile_rules
 from acl_cts.specs.trace import Capability
 from acl_cts.specs.values import CELL, UNKNOWN, Obj
@@ -129,6 +133,10 @@ class Follower:
     _armed: bool = False
     _weight: int = 1
     _steps: int = 0
+    _enclosing: bool = False
+    _enclosed_names: set[str] = field(default_factory=set)
+    _enclosed_steps: int = 0
+    _orders: int = 1
 
     def __post_init__(self) -> None:
         every = facts(self.spec)
@@ -162,6 +170,13 @@ class Follower:
         for statement in program.body:
             self.add(statement)
 
+    def enclose(self, capsule: Statement) -> bool:
+        """Append threads or a cycle, with a clean-up of its own for each round or turn; whether it was kept."""
+        kept = self._kept(self._made_anew(capsule)) if self._can_enclose() else None
+        if kept is not None:
+            self.body.append(kept)
+        return kept is not None
+
     def arguments(self, call: Call) -> dict[str, Any] | None:
         """Model values of the arguments of `call`, if it can stand here."""
         known = self.facts.get(call.function)
@@ -178,6 +193,12 @@ class Follower:
         while (made := f"{base}{mark}") in self._names:
             mark += 1
         return made
+
+    def conceal(self, names: set[str]) -> None:
+        """The handles called `names` are not to be used any more."""
+        for pool in self.handles.values():
+            for key in [key for key in pool if key[0] in names]:
+                del pool[key]
 
     def taken(self, names: frozenset[str]) -> bool:
         """Whether one of `names` stands for something already."""
@@ -265,9 +286,10 @@ class Follower:
         if target is None or self._strict:
             return target
         name = self._renamed.get(target.name, target.name)
+        enclosed = name in self._enclosed_names
         # A single variable and an array of one name are the same place for an executor.
         alone = (name, None) in self.bound or (target.index is None and any(known == name for known, _ in self.bound))
-        if alone or self.key(name, target.index, counters) in self.bound:
+        if alone or enclosed or self.key(name, target.index, counters) in self.bound:
             name = self._renamed[target.name] = self.name(target.name.rstrip("0123456789") or "v", 1)
         self._names.add(name)
         return Target(name, target.index)
@@ -275,7 +297,7 @@ class Follower:
     def _free_name(self, name: str) -> str:
         """`name`, or another one in its place when it stands for something already."""
         now = self._renamed.get(name, name)
-        if not {(now, None), (now, 0)}.isdisjoint(self.bound):
+        if now in self._enclosed_names or not {(now, None), (now, 0)}.isdisjoint(self.bound):
             now = self._renamed[name] = self.name(name.rstrip("0123456789") or "v", 1)
         self._names.add(now)
         return now
@@ -285,6 +307,8 @@ class Follower:
     def _trust(self, statement: Statement, counters: Counters) -> None:
         if isinstance(statement, Call):
             self._trust_call(statement, counters)
+        elif capsules.holds(statement):
+            self._note(statement)
         elif isinstance(statement, Repeat):
             self._trust_repeat(statement, counters)
         elif not isinstance(statement, Write | Read | Invoke | Live):
@@ -329,6 +353,10 @@ class Follower:
 
     def _follow(self, statement: Statement, counters: Counters) -> Statement | None:
         """What is kept of `statement`; None for nothing. In strict mode it is kept as it is or breaks."""
+        if capsules.holds(statement):
+            if isinstance(statement, Parallel) and self._enclosing:
+                return self._threads(statement, counters)
+            return self._capsule(statement)
         match statement:
             case Call():
                 return self._call(statement, counters)
@@ -346,13 +374,103 @@ class Follower:
                 return self._fail(statement, nth)
             case Live():
                 return statement if Capability.LIVE_COUNT in self.capabilities else None
-            case Parallel():
-                return self._parallel(statement, counters)
         return None
 
-    def _parallel(self, statement: Parallel, counters: Counters) -> Statement | None:
-        """Threads: the one place to follow them. Until there is an order-free way to do so, none are kept."""
-        return None
+    # -- threads and cycles
+
+    def _capsule(self, statement: Statement) -> Statement | None:
+        """Threads or a cycle, as they are when they are closed, otherwise with a clean-up made anew."""
+        if self._strict:
+            raise _BrokenError
+        if not self._can_enclose():
+            return None
+        return self._kept(statement) or self._kept(self._made_anew(statement))
+
+    def _can_enclose(self) -> bool:
+        """Whether no call may be refused here that is accepted elsewhere: no fault is armed, and nothing is scarce."""
+        steps = self._steps - self._enclosed_steps
+        scarce = self.tracker.machine.live_bytes * (1 + steps) > self.spec.floor.live_bytes
+        return not (scarce or steps > capsules.CROWDED or self.tracker.doubtful or self._strict)
+
+    def _kept(self, capsule: Statement | None) -> Statement | None:
+        """The capsule, with names of its own, when it is one that can stand here."""
+        if capsule is None or not self._has_all(capsule) or not closed(self.spec, capsule):
+            return None
+        if self._orders > 1 and self._orders * capsules.orders((capsule,)) > capsules.MOST_TOGETHER:
+            return None
+        if self._steps + capsules.executed((capsule,)) > MOST_STEPS:
+            return None
+        known, own = {name for name, _ in self.bound} | self._enclosed_names, variables((capsule,))
+        taken = sorted(own & known)
+        self._names |= own
+        names: dict[str, Ref] = {}
+        for name in taken:
+            names[name] = Ref(self.name(name.rstrip("0123456789") or "v", 1))
+            self._names.add(names[name].name)
+        (capsule,) = renamed((capsule,), names) if names else (capsule,)
+        self._note(capsule)
+        return capsule
+
+    def _has_all(self, capsule: Statement) -> bool:
+        there = all(s.function in self.facts for s in walk((capsule,)) if isinstance(s, Call))
+        return there and asked_for(Program((capsule,))) <= self.capabilities
+
+    def _note(self, capsule: Statement) -> None:
+        """`capsule` stands here: its names are no others', and it costs what it costs."""
+        names, steps = variables((capsule,)), capsules.executed((capsule,))
+        self._names |= names
+        self._enclosed_names |= names
+        self._steps += steps
+        self._enclosed_steps += steps
+        self._orders *= capsules.orders((capsule,))
+
+    def _made_anew(self, capsule: Statement) -> Statement | None:
+        """What is left of a capsule when it is followed as a program of its own, which gives back all that it made."""
+        inner = Follower(self.spec, self.capabilities - {Capability.LIVE_COUNT}, self.choose, self.only)
+        inner._enclosing = True
+        inner._names.update(variables((capsule,)))
+        body = capsules.contents(capsule)
+        if isinstance(capsule, Steady):
+            body = capsules.disarmed(tuple(s for s in body if not isinstance(s, When) and not capsules.holds(s)))
+        else:
+            body = tuple(s for s in body if not isinstance(s, FailAllocation | When))
+        counters = {capsule.loop: 0} if isinstance(capsule, Repeat) else {}
+        try:
+            kept = tuple(s for s in (inner._follow(each, counters) for each in body) if s is not None)
+        except _BrokenError:
+            return None
+        if not kept:
+            return None
+        given_back, leaves = capsules.cleanup(self.spec, kept)
+        return capsules.filled(capsule, (*kept, *given_back), leaves)
+
+    def _threads(self, parallel: Parallel, counters: Counters) -> Parallel:
+        """The calls of each thread, one thread after the other; what one has made no other one uses. Raises
+        _BrokenError where fewer than two are left."""
+        made: list[tuple[dict[Key, Bound], dict[Key, Handle]]] = []
+        branches: list[tuple[Statement, ...]] = []
+        for branch in parallel.branches[: THREADS[1]]:
+            before = dict(self.bound)
+            calls = (s for s in branch[:MAX_THREAD_CALLS] if isinstance(s, Call))
+            kept = tuple(call for call in (self._call(call, counters) for call in calls) if call is not None)
+            made.append(self._hidden(before))
+            self._enclosed_names |= {name for name, _ in made[-1][0]}
+            if kept:
+                branches.append(kept)
+        for bound, handles in made:
+            self._enclosed_names -= {name for name, _ in bound}
+            self.bound.update(bound)
+            for key, handle in handles.items():
+                self.handles[handle.item.kind][key] = handle
+        if len(branches) < THREADS[0]:
+            raise _BrokenError
+        return Parallel(tuple(branches))
+
+    def _hidden(self, before: dict[Key, Bound]) -> tuple[dict[Key, Bound], dict[Key, Handle]]:
+        """What was bound since `before`, and its handles, which stand for nothing until they are brought back."""
+        bound = {key: self.bound.pop(key) for key in [*self.bound] if before.get(key) is not self.bound[key]}
+        handles = {key: pool.pop(key) for pool in self.handles.values() for key in bound if key in pool}
+        return bound, handles
 
     def _call(self, call: Call, counters: Counters) -> Call | None:
         known = self.facts.get(call.function)
@@ -633,6 +751,44 @@ class Follower:
             return None
         outcome, _ = tracker.call(known, {param: handle.item}, certainly=True)
         return handle if outcome is Outcome.SUCCESS else None
+
+
+def closed(spec: Spec, capsule: Statement) -> bool:
+    """Whether a capsule can stand in any program: whatever the order of its calls and the answers at open points, none
+    of them is undefined, and all that it made and can give back is given back."""
+    return _closed(compile_rules(spec), numbered((capsule,))[0])
+
+
+@functools.lru_cache(maxsize=8192)
+def _closed(rules: Rules, capsule: Statement) -> bool:
+    spec = rules.spec
+    if not isinstance(capsule, Repeat | Steady) or not capsules.affordable(capsule) or capsules.swells(spec, capsule):
+        return False
+    if not (_well_formed(capsule) and _unmended(spec, capsule)):
+        return False
+    left = capsules.leaves(spec, capsule)
+    if left:
+        return isinstance(capsule, Repeat) and capsule.count <= capsules.LEAVING_ROUNDS
+    return left == 0
+
+
+def _well_formed(capsule: Statement) -> bool:
+    try:
+        check_statement(capsule, ())
+    except ProgramError:
+        return False
+    return True
+
+
+def _unmended(spec: Spec, capsule: Repeat | Steady) -> bool:
+    """Whether every statement of a capsule can stay as it is, as far as one order of them tells."""
+    follower = Follower(spec, frozenset(Capability) - {Capability.LIVE_COUNT})
+    follower._strict = follower._enclosing = follower.tracker.lenient = True
+    counters = {capsule.loop: 0} if isinstance(capsule, Repeat) else {}
+    try:
+        return all(follower._follow(each, counters) == each for each in capsule.body)
+    except _BrokenError:
+        return False
 
 
 _DROP = object()

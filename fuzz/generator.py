@@ -19,6 +19,7 @@ from acl_cts.fuzz.macros import Macro, first, macros, numbered
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.fuzz.vital import facts
+from acl_cts.fuzz.weaver import Weaver, cycle, filling
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import INTEGERS, default_room
 from acl_cts.specs.model import Spec
@@ -54,6 +55,9 @@ ATTEMPTS = 64
 MANY, VERY_MANY = 300, 65600
 """References that 8 and 16 bits cannot count."""
 
+SELDOM = 224
+"""Marks from which on a call many times is a call very many times, where a call can be."""
+
 LARGE = 65536
 """Bytes of an area of which there are never many."""
 
@@ -63,7 +67,17 @@ SOME_NULL, ALL_NULL = 232, 255
 NOT_SELF = 24
 """Below this, a second handle may be the first one again."""
 
-_SHARES = (("macro", 34), ("probe", 18), ("touch", 14), ("again", 6), ("recycle", 6), ("invoke", 6), ("fail", 3))
+_SHARES = (
+    ("macro", 34),
+    ("probe", 18),
+    ("touch", 14),
+    ("again", 6),
+    ("recycle", 6),
+    ("invoke", 6),
+    ("fail", 3),
+    ("threads", 1),
+    ("cycle", 1),
+)
 """Of 256 operations, how many are not a plain call."""
 
 NONE_GIVEN: Mapping[str, Handle] = {}
@@ -104,6 +118,10 @@ class Generator:
         self.handled = tuple(kind for kind in self.first if kind in self.kinds or kind in self.makers)
         self.probes = {k: (d.probe, variables(d.probe) - {SUBJECT}) for k, d in spec.kinds.items()}
         self.near = _counted(spec)
+        self.states = tuple(macro for macro in self.macros if macro.name.startswith("state/"))
+        self.fillings = [found for m in self.states if (found := filling(m)) and found[1] in self.forms]
+        self.failing = bool(self.takers) and Capability.FAULT_INJECTION in self.capabilities
+        self.enclosing = frozenset((Builder.threads, Builder.cycle))
         self.operations = self._operations()
 
     def _forms(self, without: frozenset[str], families: frozenset[str]) -> dict[str, Form]:
@@ -124,6 +142,8 @@ class Generator:
 
     def _can(self, macro: Macro) -> bool:
         """Whether all that the macro needs is there."""
+        if Live() in macro.body and Capability.LIVE_COUNT not in self.capabilities:
+            return False
         return macro.functions <= self.forms.keys() and asked_for(Program(macro.body)) <= self.capabilities
 
     def _operations(self) -> tuple[Operation, ...]:
@@ -135,7 +155,9 @@ class Generator:
             "again": True,
             "recycle": bool(self.enders),
             "invoke": bool(self.invokers),
-            "fail": bool(self.takers) and Capability.FAULT_INJECTION in self.capabilities,
+            "fail": self.failing,
+            "threads": bool(self.states) and Capability.THREAD_SAFE in self.capabilities,
+            "cycle": Capability.MEMORY in self.capabilities,
         }
         special: list[Operation] = []
         for name, share in _SHARES:
@@ -147,14 +169,14 @@ class Generator:
     def times(self, form: Form, byte: int, mark: int) -> int:
         """The number of repetitions of a call that two bytes stand for, most often 1. Large ones cost as much as many
         programs, and come up accordingly."""
-        for bound, count in ((240, 1), (248, 2), (252, 3), (254, 5)):
+        for bound, count in ((240, 1), (247, 2), (250, 3), (252, 5)):
             if byte < bound:
                 return count
-        if byte == 254:
+        if byte < 254:
             return self.near[mark % len(self.near)]
-        if mark == 255 and form.facts.made and form.handles and not form.sized:
+        if mark >= SELDOM and form.facts.made and form.handles and not form.sized:
             return VERY_MANY
-        return MANY if mark % 3 == 0 else 3
+        return MANY
 
     def begin(self) -> Builder:
         """An empty program, to which decisions are added."""
@@ -401,9 +423,10 @@ class Builder:
         """Ask all about one handle."""
         kinds = self._generator.kinds
         handle = self.pick(kinds[choices.byte(SLOTS) % len(kinds)], choices.byte(SLOTS + 1))
-        self._ask(handle, choices.byte(TAG))
+        self.ask(handle, choices.byte(TAG))
 
-    def _ask(self, handle: Handle, mark: int) -> None:
+    def ask(self, handle: Handle, mark: int) -> None:
+        """The questions that tell all about `handle`."""
         asked, others = self._generator.probes[handle.item.kind]
         names = {name: Ref(self.follower.name(name, mark)) for name in others}
         for statement in renamed(asked, {SUBJECT: handle.ref, **names}):
@@ -456,7 +479,7 @@ class Builder:
         call = Call(maker.name, tuple(args), Target(array))
         if follower.add(UntilSame(found, handle.ref, ATTEMPTS, call)):
             for new in follower.usable(kind)[-1:]:
-                self._ask(new, mark)
+                self.ask(new, mark)
 
     def invoke(self, choices: Choices) -> None:
         """Call a function pointer that was told."""
@@ -474,6 +497,23 @@ class Builder:
         """Let one of the next allocations inside the library fail, most likely one of the call that follows."""
         self.follower.add(FailAllocation(1 + choices.byte(SLOTS) % 3))
         self.call(self._generator.takers[choices.byte(SLOTS + 1) % len(self._generator.takers)], choices)
+
+    def threads(self, choices: Choices) -> None:
+        """Rounds of threads on handles of their own; questions about one, where that cannot be."""
+        for rounds in Weaver(self._generator, self._alone(), choices).rounds():
+            if self.follower.enclose(rounds):
+                return
+        self.probe(choices)
+
+    def cycle(self, choices: Choices) -> None:
+        """What gives back all that it takes, until memory is steady; questions about a handle, where that cannot be."""
+        made = cycle(self._generator, self._alone(), choices)
+        if made is None or not self.follower.enclose(made):
+            self.probe(choices)
+
+    def _alone(self) -> Builder:
+        """A builder of what stands by itself."""
+        return Builder(self._generator, balanced=False)
 
 
 def _at(slot: int) -> int:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from acl_cts.conformance.draft import first_state, handle_params, kinds_of
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.specs.model import Function, Spec
-from acl_cts.specs.program import Call, Index, Ref, Repeat, Statement, Target, walk
+from acl_cts.specs.plan import plan
+from acl_cts.specs.program import Call, Index, Live, Ref, Repeat, Statement, Target, walk
 
 CYCLES = 40
 """Turns of a cycle that makes something and gives it back."""
@@ -17,7 +18,8 @@ CYCLES = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """`name` tells where it comes from: `state/KIND/STATE`, `limit/NAME/K`, `crowd/FUNCTION` or `cycle/FUNCTION`."""
+    """`name` tells where it comes from: `state/KIND/STATE`, `settled/KIND/STATE`, `limit/NAME/K`, `crowd/FUNCTION` or
+    `cycle/FUNCTION`."""
 
     name: str
     family: str
@@ -39,7 +41,7 @@ def numbered(macro: Macro, mark: int) -> tuple[frozenset[str], tuple[Statement, 
 def macros(spec: Spec) -> tuple[Macro, ...]:
     """Every macro of the tables, in a fixed order, each body once."""
     found: dict[tuple[Statement, ...], Macro] = {}
-    for macro in (*_states(spec), *_limits(spec), *_crowds(spec), *_cycles(spec)):
+    for macro in (*_states(spec), *_settled(spec), *_limits(spec), *_crowds(spec), *_cycles(spec)):
         if macro.body:
             found.setdefault(macro.body, macro)
     return tuple(found.values())
@@ -54,6 +56,17 @@ def _states(spec: Spec) -> Iterator[Macro]:
     for kind, described in spec.kinds.items():
         for name, program in described.states.items():
             yield Macro(f"state/{kind}/{name}", described.family, program.body)
+
+
+def _settled(spec: Spec) -> Iterator[Macro]:
+    """States of which nobody can say what is left once they are given back, given back and counted: a library that has
+    shown by the count that all of it went must do so again."""
+    for kind, described in spec.kinds.items():
+        for name, program in described.states.items():
+            known = plan(spec, program.body)
+            if known.leaves and not known.undefined:
+                body = (*program.body, *known.cleanup, Live())
+                yield Macro(f"settled/{kind}/{name}", described.family, body)
 
 
 def _limits(spec: Spec) -> Iterator[Macro]:

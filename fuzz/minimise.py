@@ -12,17 +12,20 @@ from acl_cts.specs.program import (
     Fill,
     Int,
     Literal,
+    Parallel,
     Program,
     Ramp,
     Read,
     Ref,
     Repeat,
     Statement,
+    Steady,
     UntilSame,
     Value,
     Write,
 )
 from acl_cts.specs.program_bytes import encode_program
+from acl_cts.specs.program_rules import THREADS
 
 Body = tuple[Statement, ...]
 Same = Callable[[Program], bool]
@@ -99,11 +102,15 @@ def _plainer(statement: Statement, before: Body) -> Iterator[Statement]:
                     yield replace(statement, args=args)
         case Repeat(count=count, body=body):
             yield from (replace(statement, count=other) for other in _numbers(count) if other > 0)
-            for place, inner in enumerate(body):
-                for simpler in _plainer(inner, (*before, *body[:place])):
-                    yield replace(statement, body=(*body[:place], simpler, *body[place + 1 :]))
-                if len(body) > 1:
-                    yield replace(statement, body=(*body[:place], *body[place + 1 :]))
+            yield from (replace(statement, body=simpler) for simpler in _less(body, before))
+        case Steady(body=body):
+            yield from (replace(statement, body=simpler) for simpler in _less(body, before))
+        case Parallel(branches=branches):
+            for number, branch in enumerate(branches):
+                others = branches[:number], branches[number + 1 :]
+                if len(branches) > THREADS[0]:
+                    yield Parallel((*others[0], *others[1]))
+                yield from (Parallel((*others[0], simpler, *others[1])) for simpler in _less(branch, before))
         case UntilSame(at_most=most):
             yield from (replace(statement, at_most=other) for other in _numbers(most) if other > 0)
         case Read(offset=offset, length=length):
@@ -112,6 +119,15 @@ def _plainer(statement: Statement, before: Body) -> Iterator[Statement]:
         case Write(offset=offset, data=data):
             yield from (replace(statement, offset=other) for other in _numbers(offset))
             yield from (replace(statement, data=resized(data, other)) for other in _numbers(data.length))
+
+
+def _less(body: Body, before: Body) -> Iterator[Body]:
+    """What a block holds without one statement, as long as another one is left, or with one that is plainer."""
+    for place, inner in enumerate(body):
+        if len(body) > 1:
+            yield (*body[:place], *body[place + 1 :])
+        for simpler in _plainer(inner, (*before, *body[:place])):
+            yield (*body[:place], simpler, *body[place + 1 :])
 
 
 def _lower(value: Value) -> Iterator[Value]:

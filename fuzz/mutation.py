@@ -24,18 +24,20 @@ from acl_cts.specs.program import (
     Int,
     Null,
     Object,
+    Parallel,
     Program,
     Ramp,
     Read,
     Ref,
     Repeat,
     Statement,
+    Steady,
     Target,
     Value,
     Write,
     children,
 )
-from acl_cts.specs.program_rules import MAX_NAME
+from acl_cts.specs.program_rules import MAX_NAME, THREADS
 from acl_cts.specs.trace import Capability
 
 LONGEST = 120
@@ -76,6 +78,8 @@ class Mutator:
             "retarget": self._retarget,
             "nudge": self._nudge,
             "count": self._count,
+            "threads": self._threads,
+            "inside": self._inside,
         }
         self._schedule = Schedule(self._ways)
         self._macro_schedule = Schedule(self._macros)
@@ -295,6 +299,38 @@ class Mutator:
         repeat = Repeat(dice.choice((2, 3, 5, MANY, *self._generator.near)), "n", (replace(call, target=target),))
         return self._joined(program.body[:place], (call, repeat, *program.body[place + 1 :]))
 
+    def _threads(self, program: Program) -> Program:
+        """A call of one thread in another one too, or instead; or threads in another order."""
+        dice = self._dice
+        blocks = [path for path, statement in _all(program.body) if isinstance(statement, Parallel)]
+
+        def change(found: tuple[Statement, ...]) -> tuple[Statement, ...] | None:
+            branches = [[*branch] for each in found if isinstance(each, Parallel) for branch in each.branches]
+            source, target = dice.sample(range(len(branches)), 2)
+            place, way = dice.randrange(len(branches[source])), dice.choice(("move", "copy", "copy", "swap", "thread"))
+            if way == "swap":
+                branches[source], branches[target] = branches[target], branches[source]
+            elif way == "thread":
+                branches.append(branches[source][place:])
+            else:
+                branches[target].insert(dice.randint(0, len(branches[target])), branches[source][place])
+                if way == "move":
+                    del branches[source][place]
+            return (Parallel(tuple(map(tuple, branches))),)
+
+        return self._changed(program, dice.choice(blocks), change) if blocks else program
+
+    def _inside(self, program: Program) -> Program:
+        """A change of what is repeated until memory is steady, as if it were a program of its own."""
+        places = [place for place, statement in enumerate(program.body) if isinstance(statement, Steady)]
+        if not places:
+            return program
+        place = self._dice.choice(places)
+        cycle = program.body[place]
+        assert isinstance(cycle, Steady)
+        inner = self._once(Program(cycle.body))
+        return self._joined(program.body[:place], (replace(cycle, body=inner.body), *program.body[place + 1 :]))
+
     # -- putting together
 
     def _follower(self) -> Follower:
@@ -350,7 +386,7 @@ def _all(body: tuple[Statement, ...]) -> list[tuple[Path, Statement]]:
     found: list[tuple[Path, Statement]] = []
     for place, statement in enumerate(body):
         found.append(((place,), statement))
-        if isinstance(statement, Repeat):
+        if isinstance(statement, Repeat | Steady | Parallel):
             found.extend(((place, *path), inner) for path, inner in _all(children(statement)))
     return found
 
@@ -359,10 +395,27 @@ def _replaced(statement: Statement, path: Path, change: Change) -> tuple[Stateme
     """What stands in the place of `statement` once what lies at `path` in it is changed; None for no change."""
     if not path:
         return change((statement,))
-    if not isinstance(statement, Repeat):
+    if isinstance(statement, Parallel):
+        return _replaced_in_thread(statement, path, change)
+    if not isinstance(statement, Repeat | Steady):
         return None
     inner = _replaced(statement.body[path[0]], path[1:], change)
     if inner is None:
         return None
     body = (*statement.body[: path[0]], *inner, *statement.body[path[0] + 1 :])
     return (replace(statement, body=body),) if body else ()
+
+
+def _replaced_in_thread(block: Parallel, path: Path, change: Change) -> tuple[Statement, ...] | None:
+    """As `_replaced`; a thread of which nothing is left goes, and with the last but one of them the whole block."""
+    branches, place = [*block.branches], path[0]
+    number = 0
+    while place >= len(branches[number]):
+        place -= len(branches[number])
+        number += 1
+    inner = change((branches[number][place],))
+    if inner is None:
+        return None
+    branches[number] = (*branches[number][:place], *inner, *branches[number][place + 1 :])
+    left = tuple(branch for branch in branches if branch)
+    return (Parallel(left),) if len(left) >= THREADS[0] else ()

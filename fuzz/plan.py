@@ -31,6 +31,7 @@ class CampaignPlan:
     jobs: int = 1
     empty: bool = False
     quota: int = QUOTA
+    repeatable: bool = False
     engine: str = WORKER
 
 

@@ -13,6 +13,7 @@ from acl_cts.specs.program import (
     Ref,
     Repeat,
     Statement,
+    Steady,
     Target,
     UntilSame,
     Value,
@@ -27,18 +28,28 @@ Names = Mapping[str, Ref]
 
 def variables(statements: tuple[Statement, ...]) -> frozenset[str]:
     """Names of variables in `statements`."""
-    found: set[str] = set()
+    return frozenset(_in_order(statements))
+
+
+def numbered(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """The same statements with names that follow from their places alone: equal for all that differ in names only."""
+    return renamed(statements, {name: Ref(f"v{k}") for k, name in enumerate(_in_order(statements))})
+
+
+def _in_order(statements: tuple[Statement, ...]) -> dict[str, None]:
+    """Names of variables, in the order of their appearance."""
+    found: dict[str, None] = {}
     for statement in walk(statements):
         match statement:
             case Call(args=args, target=target):
                 if target is not None:
-                    found.add(target.name)
-                found.update([value.name for _, value in args if isinstance(value, Ref)])
+                    found[target.name] = None
+                found.update([(value.name, None) for _, value in args if isinstance(value, Ref)])
             case Write(ref=ref) | Read(ref=ref) | Invoke(function=ref):
-                found.add(ref.name)
+                found[ref.name] = None
             case UntilSame(found=name, like=ref):
-                found.update((name, ref.name))
-    return frozenset(found)
+                found.update(((name, None), (ref.name, None)))
+    return found
 
 
 def renamed(statements: tuple[Statement, ...], names: Names) -> tuple[Statement, ...]:
@@ -60,6 +71,8 @@ def _statement(statement: Statement, names: Names) -> Statement:
             return UntilSame(_name(found, names), _ref(like, names), at_most, _call(call, names))
         case When(accepted=accepted, body=body):
             return When(accepted, renamed(body, names))
+        case Steady(body=body):
+            return replace(statement, body=renamed(body, names))
         case Parallel(branches=branches):
             return replace(statement, branches=tuple(renamed(branch, names) for branch in branches))
     return statement

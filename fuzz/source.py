@@ -9,18 +9,23 @@ from dataclasses import dataclass, field
 
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.share import work
+from acl_cts.fuzz.capsules import burden
 from acl_cts.fuzz.corpus import Corpus, Entry
 from acl_cts.fuzz.mutation import Mutator, Origin
 from acl_cts.fuzz.schedule import Schedule
 from acl_cts.fuzz.terms import Terms
 from acl_cts.specs.model import Spec
-from acl_cts.specs.program import Call, Exit, Hooks, Parallel, Program, steps, walk
+from acl_cts.specs.program import Call, Exit, Hooks, Program, steps, walk
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.trace import Capability
 
 HEAVY = 40
 """Statements executed and judged from which on a program is heavy: of those with k times as much, one in the root
 of k is taken, so that long programs neither eat the time nor die out."""
+
+DEEP, DEEP_SHARE = 20_000, 20
+"""A program that costs more than the first would hardly ever be taken: it is when all such programs together are not
+more than one part in the second of everything."""
 
 LIGHT = 300
 """Statements up to which a conformance case is a seed."""
@@ -59,6 +64,8 @@ class Source:
     _ways: Schedule = field(init=False)
     _mutators: dict[frozenset[str], Mutator] = field(default_factory=dict)
     _known: set[bytes] = field(default_factory=set)
+    _spent: int = 0
+    _spent_deep: int = 0
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
@@ -118,7 +125,7 @@ class Source:
                 continue
             if case.functions & self.missing or work(case.program) > LIGHT:
                 continue
-            if not any(isinstance(s, Exit | Hooks | Parallel) for s in walk(case.program.body)):
+            if not any(isinstance(s, Exit | Hooks) for s in walk(case.program.body)):
                 yield case.program
 
     def reward(self, made: Made) -> None:
@@ -145,11 +152,17 @@ class Source:
     def _wanted(self, made: Made, avoided: frozenset[str]) -> bool:
         if not made.program.body:
             return False
-        if work(made.program) * self._dice.random() ** 2 > HEAVY:
+        cost = burden(made.program)
+        deep = cost > DEEP and (self._spent_deep + cost) * DEEP_SHARE <= self._spent
+        if cost * self._dice.random() ** 2 > HEAVY and not deep:
             return False
         if avoided and any(isinstance(s, Call) and s.function in avoided for s in steps(made.program)):
             return False
-        return self._is_new(made.data)
+        if not self._is_new(made.data):
+            return False
+        self._spent += cost
+        self._spent_deep += cost if deep else 0
+        return True
 
     def _is_new(self, data: bytes) -> bool:
         key = hashlib.blake2b(data, digest_size=8).digest()

@@ -33,10 +33,11 @@ class Tracker:
     """Lifetimes in one growing program.
 
     `doubtful`: from here on any call may be refused, or is carried out in some worlds only. `shortened`: a repeat is
-    being followed with fewer iterations than it has.
+    being followed with fewer iterations than it has. `lenient`: only this one world counts, as others are followed
+    elsewhere.
     """
 
-    __slots__ = ("_fresh", "_groups", "_run", "doubtful", "machine", "shortened")
+    __slots__ = ("_fresh", "_groups", "_run", "doubtful", "lenient", "machine", "shortened")
 
     def __init__(self, spec: Spec) -> None:
         self._run = Execution.of(spec, _EMPTY)
@@ -45,9 +46,12 @@ class Tracker:
         self._fresh = 1
         self.doubtful = False
         self.shortened = False
+        self.lenient = False
 
     def usable(self, item: object) -> bool:
         """Whether `item` is a handle that is certainly alive, whatever was answered."""
+        if self.lenient:
+            return isinstance(item, Obj) and item.alive is not False
         if not isinstance(item, Obj) or item.alive is not True:
             return False
         group = self._groups.get(item)
@@ -56,7 +60,7 @@ class Tracker:
     def settled(self, item: Obj) -> bool:
         """Whether it is the same in all worlds what `item` is."""
         group = self._groups.get(item)
-        return group is None or not group.blurred
+        return self.lenient or group is None or not group.blurred
 
     def region(self, item: Obj) -> Obj | None:
         """The region that a handle refers to."""

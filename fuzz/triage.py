@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acl_cts.conformance.attempt import Attempt
 from acl_cts.conformance.culprit import culprit
 from acl_cts.conformance.setting import Setting
 from acl_cts.fuzz.bucket import Bucket, Root, root_of, state_of
+from acl_cts.fuzz.capsules import holds
 from acl_cts.fuzz.findings import Finding
 from acl_cts.fuzz.minimise import Minimiser
 from acl_cts.fuzz.mutation import Mutator
@@ -17,7 +18,7 @@ from acl_cts.fuzz.target import Answer, Target
 from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
-from acl_cts.specs.program import Program
+from acl_cts.specs.program import Parallel, Program, walk
 
 REPEATS = 10
 """Executions, each in a new worker, that tell how reliably a finding shows."""
@@ -26,9 +27,13 @@ LOOKS = 6
 """Programs with one root that are minimised, to see whether they fall into different buckets; further ones are
 counted."""
 
+MEETINGS = 4
+"""Executions after which threads that did not show a failure again are believed not to."""
+
 BUDGET = {Verdict.CRASH: 400, Verdict.TIMEOUT: 40}
+CAPSULE_BUDGET = 60
 USUAL_BUDGET = 1200
-"""Executions that minimising may take: where each costs a worker or a time-out, fewer."""
+"""Executions that minimising may take: where each costs a worker or a time-out, or is repeated, fewer."""
 
 
 @dataclass(slots=True)
@@ -63,8 +68,9 @@ class Triage:
 
     def _finding(self, root: Root, program: Program, attempt: Attempt, history: Sequence[Program]) -> Finding | None:
         before: tuple[Program, ...] = ()
-        if self._shows(root, program) is None:
-            found = culprit(history, lambda part: self._shows(root, program, part) is not None) if history else None
+        if self._meets(root, program) is None:
+            past = () if threaded(program) else history  # what was executed before would be blamed for chance
+            found = culprit(past, lambda part: self._shows(root, program, part) is not None) if past else None
             if found is None and attempt.judgement.verdict is Verdict.TIMEOUT:
                 self.unconfirmed += 1  # a slow machine looks the same
                 return None
@@ -75,17 +81,22 @@ class Triage:
 
     def _minimised(self, root: Root, program: Program, attempt: Attempt) -> Program:
         budget = BUDGET.get(attempt.judgement.verdict, USUAL_BUDGET)
+        if any(map(holds, program.body)):
+            budget = min(budget, CAPSULE_BUDGET)
 
         def same(candidate: Program) -> bool:
             if self.stop():
                 return False
             watched = root.verdict == Verdict.LEAK and self.target.watches_leaks
-            answer = self.target.run_watched(candidate) if watched else self.target.run((candidate,))[0]
-            return self._same(root, candidate, answer) is not None
+            for _ in range(_tries(candidate)):
+                answer = self.target.run_watched(candidate) if watched else self.target.run((candidate,))[0]
+                if self._same(root, candidate, answer) is not None:
+                    return True
+            return False
 
         smaller = Minimiser(self.mender, same, budget).minimise(program)
         # What only showed because of what the worker had executed before is not a smaller program.
-        return smaller if self._shows(root, smaller) is not None else program
+        return smaller if self._meets(root, smaller) is not None else program
 
     def _repeated(self, root: Root, program: Program, attempt: Attempt, before: tuple[Program, ...]) -> Finding | None:
         fails = 0
@@ -104,7 +115,25 @@ class Triage:
         leaks = root.verdict == Verdict.LEAK
         return self._same(root, program, self.target.run_alone(program, before, leaks=leaks))
 
+    def _meets(self, root: Root, program: Program) -> Attempt | None:
+        """As `_shows`; threads have several goes at it."""
+        goes = (self._shows(root, program) for _ in range(_tries(program)))
+        return next((attempt for attempt in goes if attempt is not None), None)
+
     def _same(self, root: Root, program: Program, answer: Answer) -> Attempt | None:
         attempt = Attempt(answer.trace, judge(self.spec, program, answer.trace))
-        same = attempt.failing and root_of(attempt.judgement, answer.trace, answer.frames) == root
-        return attempt if same else None
+        if not attempt.failing:
+            return None
+        found = root_of(attempt.judgement, answer.trace, answer.frames)
+        if threaded(program):  # which of two calls that race is told of, is chance
+            found = replace(found, function=root.function, frames=root.frames)
+        return attempt if found == root else None
+
+
+def threaded(program: Program) -> bool:
+    """Whether there are threads in `program`, so that what it shows may be chance."""
+    return any(isinstance(statement, Parallel) for statement in walk(program.body))
+
+
+def _tries(program: Program) -> int:
+    return MEETINGS if threaded(program) else 1

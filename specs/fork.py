@@ -109,7 +109,9 @@ def forget(run: Execution, names: frozenset[str]) -> None:
     holders = {
         place: item for place, item in machine.parts.holders.items() if item.alive is not False or id(item) in named
     }
-    regions = {id(item): item for item in map(machine.region_of, holders.values()) if item is not None}
+    # One whose life is unknown may have lost its address to another, and still counts.
+    owning = (*holders.values(), *(item for item in machine.objects if item.alive is not False))
+    regions = {id(item): item for item in map(machine.region_of, owning) if item is not None}
     machine.take_over(holders, {k: n for k, n in machine.parts.owners.items() if k in regions}, regions.get)
 
 

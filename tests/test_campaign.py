@@ -44,7 +44,7 @@ def run(
 ) -> list[Event]:
     """The events of a campaign from an empty corpus."""
     options = Options(library=str(library), call_timeout=2.0)
-    plan = CampaignPlan(backends or ("core",), options, corpus, seed, runs, empty=True)
+    plan = CampaignPlan(backends or ("core",), options, corpus, seed, runs, empty=True, repeatable=True)
     return list(Campaign(dataclasses.replace(plan, **more)).run())  # type: ignore[arg-type]
 
 

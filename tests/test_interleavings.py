@@ -7,7 +7,10 @@ from dataclasses import replace
 import pytest
 from oracle_programs import SPEC, Told, complete, ending, names, tell
 
+from acl_cts.backends.backend import Options
+from acl_cts.backends.registry import open_backend
 from acl_cts.specs.judgement import Verdict
+from acl_cts.specs.oracle import judge
 from acl_cts.specs.plan import MAX_ORDERS, plan
 from acl_cts.specs.program_text import parse_program
 from acl_cts.specs.trace import End, LiveRecord, SameRecord
@@ -214,3 +217,33 @@ def test_more_orders_than_can_be_looked_at_are_refused() -> None:
     branch = "    branch:\n" + 4 * "        aclrtGetBufDataLen(buf=a)\n"
     text = "a = aclrtAllocBuf(size=64)\nparallel:\n" + 3 * branch
     assert plan(SPEC, parse_program(text).body).undefined.endswith(f"more than {MAX_ORDERS} orders")
+
+
+def test_a_lost_member_whose_address_was_given_again_is_counted_still() -> None:
+    """Threads meet while nobody knows whether members of a freed chain live, and others have their addresses."""
+    program = parse_program(
+        """# acl-cts program 1
+live
+h = aclrtAllocBuf(size=64)
+m = aclrtAllocBuf(size=64)
+aclrtAppendBufChain(headBuf=h, buf=m)
+aclrtFreeBuf(buf=h)
+n = aclrtAllocBuf(size=64)
+o = aclrtAllocBuf(size=64)
+repeat round in 2:
+    x = aclrtAllocBuf(size=64)
+    parallel:
+        branch:
+            aclrtGetBufData(buf=x)
+        branch:
+            aclrtGetBufData(buf=x)
+    aclrtFreeBuf(buf=x)
+cleanup:
+    aclrtFreeBuf(buf=n)
+    aclrtFreeBuf(buf=o)
+    live
+"""
+    )
+    with open_backend("core", Options()) as session:
+        judgement = judge(SPEC, program, session.run(program))
+    assert judgement.verdict is Verdict.PASS, judgement.reason

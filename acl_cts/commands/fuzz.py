@@ -138,6 +138,7 @@ def _plan(given: dict[str, Any]) -> CampaignPlan:
         jobs=jobs,
         empty=given["empty"],
         quota=given["quota"] << 20,
+        repeatable=bool(runs) and jobs == 1,
     )
     return replace(plan, engine=_engine(plan, given["engine"]))
 
