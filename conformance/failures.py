@@ -9,11 +9,12 @@ from acl_cts.conformance.case import Case
 from acl_cts.conformance.runner import Outcome
 from acl_cts.conformance.setting import Setting, setting_to_json
 from acl_cts.reports.files import make_folder, write_json, write_text
+from acl_cts.reports.results import CaseResult
 from acl_cts.specs.model import Spec
-from acl_cts.specs.program import steps
+from acl_cts.specs.program import Program, steps
 from acl_cts.specs.program_source import to_c
 from acl_cts.specs.program_text import format_line, format_program
-from acl_cts.specs.trace import End
+from acl_cts.specs.trace import End, Trace
 from acl_cts.specs.trace_json import trace_to_json
 
 PROGRAM = "program.txt"
@@ -37,13 +38,17 @@ def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec, setting: Settin
     place = folder / name
     make_folder(place)
     write_text(place / PROGRAM, format_program(case.program))
-    write_text(place / REPRODUCER, _header(case, outcome, setting) + _reproducer(case, outcome, spec))
+    write_text(place / REPRODUCER, _header(case, outcome, setting) + _body(case, outcome, spec))
     write_json(place / SETTING, setting_to_json(setting))
     if outcome.trace is not None:
         write_json(place / TRACE, trace_to_json(outcome.trace))
     for number, executed in enumerate(outcome.history, 1):
         write_text(place / f"before-{number:03}.txt", format_program(executed.program))
     return name
+
+
+def _body(case: Case, outcome: Outcome, spec: Spec) -> str:
+    return reproducer(case.program, outcome.result, outcome.trace, spec)
 
 
 def forget(folder: Path) -> None:
@@ -60,21 +65,21 @@ def tidy(folder: Path) -> None:
         folder.rmdir()
 
 
-def _reproducer(case: Case, outcome: Outcome, spec: Spec) -> str:
-    """The C file; it says what was expected at its end, or at once when it is not going to reach its end."""
-    statements = steps(case.program)
+def reproducer(program: Program, result: CaseResult, trace: Trace | None, spec: Spec) -> str:
+    """The C file without its head; it says what was expected at its end, or at once when it is not going to reach its
+    end."""
+    statements = steps(program)
     told = []
-    for finding in outcome.result.discrepancies[:3]:
+    for finding in result.discrepancies[:3]:
         place = f", {format_line(statements[finding.step])}" if 0 <= finding.step < len(statements) else ""
         told.append(
             f"expected at step {finding.step}{place}: {finding.expected}; seen by the suite: {finding.observed}"
         )
     if not told:
-        told = [f"expected: every call returns; seen by the suite: {outcome.result.verdict}: {outcome.result.reason}"]
-    ends = outcome.trace is None or outcome.trace.ending.kind is End.COMPLETED
-    if ends:
-        return to_c(case.program, spec.interface, closing=told)
-    return to_c(case.program, spec.interface, opening=told)
+        told = [f"expected: every call returns; seen by the suite: {result.verdict}: {result.reason}"]
+    if trace is None or trace.ending.kind is End.COMPLETED:
+        return to_c(program, spec.interface, closing=told)
+    return to_c(program, spec.interface, opening=told)
 
 
 def _header(case: Case, outcome: Outcome, setting: Setting) -> str:

@@ -14,8 +14,10 @@ from acl_cts.conformance.detour import around
 from acl_cts.conformance.gate import barred, declared
 from acl_cts.conformance.limit_probe import Choice, every, probe_limits
 from acl_cts.conformance.runner import detoured, told, untold
+from acl_cts.conformance.scenario import asked_for
 from acl_cts.conformance.support import SupportProbe
 from acl_cts.conformance.trace_file import KeptProbe, KeptQuestions, KeptTrace, Stored
+from acl_cts.reports.harmless import harmless
 from acl_cts.reports.inconsistency import Inconsistency, Wrong
 from acl_cts.reports.limit_result import LimitResult, LimitVerdict
 from acl_cts.reports.profile_use import Claim
@@ -23,7 +25,7 @@ from acl_cts.reports.results import BackendRun, CaseResult, Cause, FunctionSuppo
 from acl_cts.specs.judgement import Judgement, Verdict
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
-from acl_cts.specs.program import Program
+from acl_cts.specs.program import Call, Program, steps
 from acl_cts.specs.trace import Capability, End, Trace
 
 BESIDE = frozenset({"duration", "attempts", "files", "evidence", "accepted", "repeats", "failed", "after"})
@@ -45,7 +47,8 @@ Oracle = Callable[[Spec, Program, Trace], Judgement]
 class Rejudging:
     """Judges one backend's part of a run again. `cases`: all that may be in it. `report` is told what does not fit.
 
-    `took`: traces that were judged, `answered`: answers to the questions about limits.
+    `took`: traces that were judged, `answered`: answers to the questions about limits, `hurried_limits`: limits that
+    are said not to be known for want of time.
     """
 
     spec: Spec
@@ -59,6 +62,9 @@ class Rejudging:
     _results: dict[str, CaseResult] = field(init=False)
     _seen: set[str] = field(default_factory=set)
     _ended: set[str] = field(default_factory=set)
+    _lacking: dict[str, tuple[Program, str]] = field(default_factory=dict)
+    _detours: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    hurried_limits: int = 0
     _questions: list[KeptQuestions] = field(default_factory=list)
     _probes: list[KeptProbe] = field(default_factory=list)
 
@@ -85,6 +91,7 @@ class Rejudging:
         had a time limit."""
         support = self._support()
         budget = Budget()
+        self._reasons()
         for id, result in self._results.items():
             case = self.cases.get(id)
             if case is not None and id not in self._seen:
@@ -103,14 +110,19 @@ class Rejudging:
         if result is None or case is None or not result.attempts:
             self._wrong(Wrong.TRACE_EXTRA, kept.id, "has a trace and was not executed by the results")
             return
-        if kept.trace.ending.kind in ENDED:
-            self._ended.add(kept.trace.ending.function)
+        ending = kept.trace.ending
+        if ending.kind in ENDED:
+            self._ended.add(ending.function)
+        if kept.without:
+            self._detours[kept.id] = kept.without
         way = self._way(case, kept.without)
         if way is None:
             self._wrong(Wrong.TRACE, kept.id, f"cannot do without {', '.join(kept.without)[:100]}")
             return
         if kept.trace.capabilities != frozenset(map(Capability, self.run.capabilities)):
             self._wrong(Wrong.TRACE, kept.id, "its trace was made with other capabilities than the backend's")
+        if ending.kind is End.UNSUPPORTED:
+            self._lacking[kept.id] = way.program, ending.detail if not kept.trace.records else ""
         self.took += 1
         self.executed[kept.id] = way.program
         if result.files:
@@ -127,6 +139,21 @@ class Rejudging:
         elif way is not case:
             expected = detoured(case, way, expected)
         self._compare(expected, result)
+
+    def _reasons(self) -> None:
+        """Whether what was not executed, or not wholly, was left out for a reason that the package shows."""
+        missing = frozenset[str]().union(*(questions.missing for questions in self._questions))
+        for id, (program, detail) in self._lacking.items():
+            called = {statement.function for statement in steps(program) if isinstance(statement, Call)}
+            unable = asked_for(program) - frozenset(map(Capability, self.run.capabilities))
+            if detail not in unable and detail not in missing & called:
+                lacked = harmless(detail, 60) or "anything"
+                told = f"cannot have lacked {lacked}: the backend has it, or it is not needed"
+                self._wrong(Wrong.NOT_EXECUTED, id, told)
+        for id, functions in self._detours.items():
+            for function in sorted(set(functions) - self._ended):
+                told = f"was judged without {harmless(function, 60)}, which ended no process by the traces kept"
+                self._wrong(Wrong.NOT_EXECUTED, id, told)
 
     def _way(self, case: Case, without: Sequence[str]) -> Case | None:
         """The part of `case` that does without these functions, None when there is none."""
@@ -218,7 +245,9 @@ class Rejudging:
             return
         for ours, theirs in zip(listed, stated, strict=True):
             unsettled = theirs.verdict in (LimitVerdict.NOT_PROBED, LimitVerdict.INCONCLUSIVE)
-            if ours != theirs and not (hurried and unsettled):
+            if ours != theirs and hurried and unsettled:
+                self.hurried_limits += 1
+            elif ours != theirs:
                 yield (
                     f"{ours.limit} of {ours.function}",
                     f"{ours.verdict} by the answers kept, {theirs.verdict} with other figures is stated"

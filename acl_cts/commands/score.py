@@ -35,7 +35,7 @@ WRITTEN = ("score.json", "score.html")
 
 EPILOG = """\b
 Examples:
-  acl-cts score                                    everything, about ten minutes
+  acl-cts score                                    everything, some five minutes
   acl-cts score --defect references-8-bit          one planted defect
   acl-cts score --kind leak --out score            all of one kind, with a page
   acl-cts score --sample 60                        what fits into a minute

@@ -10,7 +10,7 @@ from typing import Any
 from acl_cts.qualification.verification import Verification
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.harmless import harmless
-from acl_cts.reports.inconsistency import MEANING, Inconsistency
+from acl_cts.reports.inconsistency import MEANING, Inconsistency, Wrong
 from acl_cts.reports.manifest import About
 from acl_cts.reports.results import BackendRun, Held, Results
 from acl_cts.reports.words import counted
@@ -43,7 +43,8 @@ def text(found: Verification) -> str:
 def _lines(found: Verification) -> Iterator[str]:
     yield f"{harmless(found.path)}: {VERDICT[found.code]}"
     yield f"  package           sha256 {found.sha256}"
-    yield f"  signature         {harmless(found.signed) or UNSIGNED}"
+    refuted = any(problem.kind is Wrong.SIGNATURE for problem in found.problems)
+    yield f"  signature         {'does not hold' if refuted else harmless(found.signed) or UNSIGNED}"
     results = found.results
     if results is not None and found.manifest is not None:
         yield from _about(found.manifest.about, results)

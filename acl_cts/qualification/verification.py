@@ -17,7 +17,7 @@ from acl_cts.conformance.case import Case
 from acl_cts.conformance.challenge import FILE as CHALLENGE
 from acl_cts.conformance.challenge import challenge_to_json
 from acl_cts.conformance.consistency import inconsistent
-from acl_cts.conformance.failures import PROGRAM, REPRODUCER, SETTING, TRACE
+from acl_cts.conformance.failures import PROGRAM, REPRODUCER, SETTING, TRACE, reproducer
 from acl_cts.conformance.journal import JOURNAL, Past, stands
 from acl_cts.conformance.limit_probe import Choice, every
 from acl_cts.conformance.mustpass import MustPassList, read_list
@@ -29,7 +29,7 @@ from acl_cts.conformance.trace_file import DamagedTraceError, parse_kept, trace_
 from acl_cts.expecting import Expecting, everything_known
 from acl_cts.fuzz.challenge import draw_challenge
 from acl_cts.qualification.contents import BrokenOffError, Contents
-from acl_cts.qualification.package import CASES, LIST, PROFILE, WAIVERS, case_lines
+from acl_cts.qualification.package import CASES, FAILURES, LIST, PROFILE, WAIVERS, case_lines
 from acl_cts.qualification.signing import Signature, SignatureError, check_signature
 from acl_cts.reports.acceptance import Expectations
 from acl_cts.reports.archive import Archive, ArchiveError, read_archive_bytes
@@ -44,15 +44,26 @@ from acl_cts.reports.statement import STATEMENT
 from acl_cts.reports.tables import tables_of
 from acl_cts.reports.universe import Universe
 from acl_cts.reports.waivers import WaiverFile, take_waivers
+from acl_cts.reports.words import counted
 from acl_cts.resume import FREE
 from acl_cts.specs.loader import table_digests
 from acl_cts.specs.model import Limit, Spec
 from acl_cts.specs.program_text import format_program
 from acl_cts.specs.recipe import Recipe
+from acl_cts.specs.trace import Capability
 from acl_cts.specs.trace_json import trace_to_json
 
 MOST_TEXT = 2**20
 """Bytes of a text that a person wrote."""
+
+MOST_PROBLEMS = 1000
+"""Inconsistencies after which the traces of a package are not worth a further look."""
+
+EVIDENCE = (PROGRAM, REPRODUCER, TRACE, SETTING)
+"""What a run keeps of every failure."""
+
+PRESENT = frozenset(map(str, (Capability.DATA_ACCESS, Capability.EXIT, Capability.MEMORY)))
+"""What the executor brings along wherever a device is: a run without it judged less, by the package's own word."""
 
 FILTERS = ("families", "functions", "groups", "clauses", "cases")
 
@@ -131,6 +142,8 @@ class _Verifier:
     listed: tuple[Case, ...] = field(init=False)
     case_list: str = field(init=False)
     cases: dict[str, Case] = field(default_factory=dict)
+    partial: list[str] = field(default_factory=list)
+    """Why less was judged than a whole run judges, as far as the package's own word has to be taken for it."""
 
     def verify(self) -> None:
         """Look at everything."""
@@ -145,6 +158,9 @@ class _Verifier:
         form = self.contents.optional(STATEMENT, MOST_TEXT) or b""
         self.found.unfilled = len(re.findall(rb"\[[^\]\n]*\]\r?$", form, re.MULTILINE))
         journal = self.contents.journal()
+        if not results.runs:
+            self._wrong(Wrong.RESULTS, "results.json", "tells of no backend")
+        self._members(results)
         for run in results.runs:
             self._complete(run, results)
             self._rejudge(run, results)
@@ -185,6 +201,15 @@ class _Verifier:
         for each in dataclasses.fields(expected):
             if getattr(expected, each.name) != getattr(manifest.about, each.name):
                 self._wrong(Wrong.ABOUT, "manifest.json", f"about.{each.name} is not that of the results")
+
+    def _members(self, results: Results) -> None:
+        """Whether only what is kept of failures lies among what is kept of failures."""
+        kept = {case.files: case for run in results.runs for case in run.cases if case.files}
+        for name in self.contents.archive.sizes:
+            if name.startswith(f"{FAILURES}/"):
+                place, _, file = name.rpartition("/")
+                if place not in kept or (file not in EVIDENCE and not re.fullmatch(r"before-\d{3,}\.txt", file)):
+                    self._wrong(Wrong.MEMBER_EXTRA, name, "is nothing that a run keeps of a failure")
 
     def _challenge(self, results: Results) -> tuple[Case, ...]:
         """The cases of the challenge, drawn again."""
@@ -259,8 +284,16 @@ class _Verifier:
                             "bad-json", f"{self.found.path}: {name}:{number} {harmless(error)}"
                         ) from error
                     self._wrong(Wrong.TRACE, f"{name}:{number}", str(error))
+                    if len(self.found.problems) >= MOST_PROBLEMS:
+                        raise BrokenOffError from error  # nobody reads more, and a file of junk could hold millions
                 self.watch(self.found.judged + again.took, total)
         again.finish(self._probed(results), hurried=results.options.get("max_time") is not None)
+        if again.hurried_limits:
+            told = f"{counted(again.hurried_limits, 'limit')} of {run.backend} not probed for want of time"
+            self.partial.append(told)
+        absent = sorted(PRESENT - set(run.capabilities)) if run.backend.partition(":")[0] != "simulator" else []
+        if absent:
+            self.partial.append(f"{run.backend} is said to lack {', '.join(absent)}, which a device of its own has")
         self.found.judged += again.took
         self.found.answered += again.answered
         if inconsistent(self.spec, run.cases) != run.notes:
@@ -293,7 +326,7 @@ class _Verifier:
             if case.verdict in RED:
                 self._wrong(Wrong.EVIDENCE, where, "failed, and nothing is kept of it")
             return
-        names = [f"{case.files}/{name}" for name in (PROGRAM, REPRODUCER, TRACE, SETTING)]
+        names = [f"{case.files}/{name}" for name in EVIDENCE]
         absent = [name for name in names if name not in self.contents.archive.sizes]
         if absent or case.evidence is None:
             self._wrong(Wrong.EVIDENCE, where, f"{(absent or ['what shows the failure'])[0]} is missing")
@@ -303,9 +336,13 @@ class _Verifier:
             self._wrong(Wrong.EVIDENCE, where, "the program kept is not the one that was executed")
         if self.contents.json(names[2], Wrong.EVIDENCE) != trace_to_json(again.traces[case.id]):
             self._wrong(Wrong.EVIDENCE, where, "the trace beside the program is not that of the run")
-        reproducer = case.evidence.reproducer
-        if reproducer and self.contents.archive.read(names[1]).decode("utf-8", "replace") != reproducer:
+        shown = self.contents.archive.read(names[1]).decode("utf-8", "replace")
+        if case.evidence.reproducer and shown != case.evidence.reproducer:
             self._wrong(Wrong.EVIDENCE, where, "the reproducer in the results is not the one that is kept")
+        body = reproducer(program, case, again.traces.get(case.id), self.spec)
+        head = shown.removesuffix(body)
+        if head == shown or not (head.startswith("/*\n") and head.endswith(" */\n") and head.count("*/") == 1):
+            self._wrong(Wrong.EVIDENCE, where, "the reproducer is not that of the program and its failure")
 
     # -- the journal
 
@@ -429,7 +466,8 @@ class _Verifier:
         found = [
             Held(ExitCode.INCOMPLETE, held.reason) if held.code == ExitCode.INTERRUPTED else held for held in holds
         ]
-        if results.filtered:
+        found += [Held(ExitCode.INCOMPLETE, reason) for reason in self.partial]
+        if results.filtered or results.options.get("rerun_failed") or results.options.get("keyword"):
             found.append(Held(ExitCode.INCOMPLETE, "the package is about a selection of the cases only"))
         today = self.asked.today or datetime.now(UTC).date()
         for waiver in waivers.waivers if waivers else ():
