@@ -190,6 +190,40 @@ def another_trace(members: Members) -> None:
     members[names[0]] = members[names[1]]
 
 
+def unsupported(members: Members) -> None:
+    """A failing case could not be executed, its trace says, for want of what the backend has."""
+    id = case_of(data_of(members, RESULTS), "fail")["id"]
+
+    def change(lines: list[dict[str, Any]]) -> None:
+        line = next(line for line in lines if line.get("id") == id)
+        line["trace"].update(records=[], ending={"kind": "unsupported", "detail": "data-access"})
+
+    in_traces(change)(members)
+
+
+def without_reason(members: Members) -> None:
+    """A case was judged without calls of a function that ended no process."""
+    id = case_of(data_of(members, RESULTS))["id"]
+
+    def change(lines: list[dict[str, Any]]) -> None:
+        next(line for line in lines if line.get("id") == id).update(without=["aclrtGetBufChainNum"])
+
+    in_traces(change)(members)
+
+
+def shown(change: Callable[[str], str]) -> Callable[[Members], None]:
+    """The reproducer of a failure changed, in the file and in the results."""
+
+    def edit(members: Members) -> None:
+        name = next(name for name in members if name.endswith("/repro.c"))
+        text = change(members[name].decode())
+        members[name] = text.encode()
+        files = name.rpartition("/")[0]
+        in_results(lambda data: case_of(data, "fail", files=files)["evidence"].update(reproducer=text))(members)
+
+    return edit
+
+
 def in_manifest(change: Callable[[dict[str, Any]], None]) -> Callable[[Members], None]:
     return lambda members: told(members, "manifest.json", change)
 
@@ -281,6 +315,13 @@ HIDDEN: dict[str, tuple[Callable[[Members], None], set[str]]] = {
     ),
     "reproducer gone": (lambda m: m.pop(next(n for n in m if n.endswith("/repro.c"))) and None, {"evidence"}),
     "trace of another failure": (another_trace, {"evidence"}),
+    "no backend": (in_results(lambda d: d["runs"].clear()), {"results"}),
+    "not executed, by its trace": (unsupported, {"not-executed"}),
+    "left out for no reason": (without_reason, {"not-executed"}),
+    "beside a failure": (lambda m: m.update({"failures/x/readme.txt": b"x"}), {"member-extra"}),
+    "reproducer of nothing": (shown(lambda text: "int main(void) { return 0; }\n"), {"evidence"}),
+    "reproducer of less": (shown(lambda text: text.replace("aclrtFreeBuf(", "(void)(", 1)), {"evidence"}),
+    "code in the head of a reproducer": (shown(lambda text: "/*\n */ int x; /*\n */\n" + text), {"evidence"}),
     "challenge": (in_results(lambda d: d["options"].update(challenge=7)), {"challenge", "journal"}),
 }
 """The same by somebody who made manifest, seal and totals fit."""
@@ -315,6 +356,18 @@ def test_every_kind_but_those_of_a_challenge_and_a_signature_is_tried_above() ->
 def test_a_profile_that_was_not_used_is_asked_for(small: Path) -> None:
     assert wrong_with(small, Asked(profile="general")) == {"profile"}
     assert not wrong_with(small, Asked(profile="everything"))
+
+
+def test_a_package_without_what_every_executor_brings_is_no_whole_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "watched.zip"
+    case = ("--case", "mbuf/simple/aclrtAllocBuf/valid~*", "--jobs", "1")
+    assert said(capsys, "--backend", "core:asan", "--out", str(package), *case)[0] == 0
+    found = verify_package(package)
+    assert not found.problems
+    assert found.code == ExitCode.INCOMPLETE
+    assert "core:asan is said to lack memory, which a device of its own has" in [held.reason for held in found.holds]
 
 
 def test_a_waiver_that_has_expired_since_is_told(small: Path) -> None:

@@ -96,6 +96,21 @@ def test_a_limit_that_is_stated_otherwise_is_named(searched: Searched) -> None:
     assert rejudged(dataclasses.replace(run, limits=()), searched, searched.probes) == [("limit", "simulator")]
 
 
+def test_a_limit_that_time_ran_out_for_is_counted(searched: Searched) -> None:
+    first, *rest = searched.run.limits
+    run = dataclasses.replace(
+        searched.run, limits=(dataclasses.replace(first, verdict=LimitVerdict.NOT_PROBED, measured=None), *rest)
+    )
+    found: list[Inconsistency] = []
+    again = Rejudging(everything(())[0], {}, run, found.append)
+    again.take(searched.questions)
+    for probe in searched.probes:
+        again.take(probe)
+    again.finish(of_private_area, hurried=True)
+    assert (found, again.hurried_limits) == ([], 1)
+    assert rejudged(run, searched, searched.probes) == [("limit", f"simulator: {first.limit} of {first.function}")]
+
+
 def test_answers_that_are_missing_or_of_other_questions_are_named(searched: Searched) -> None:
     assert rejudged(searched.run, searched, searched.probes[1:])[0][0] == "limit"
     assert rejudged(searched.run, searched, searched.probes[:-1])[0][0] == "limit"

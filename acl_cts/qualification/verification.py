@@ -65,6 +65,9 @@ EVIDENCE = (PROGRAM, REPRODUCER, TRACE, SETTING)
 PRESENT = frozenset(map(str, (Capability.DATA_ACCESS, Capability.EXIT, Capability.MEMORY)))
 """What the executor brings along wherever a device is: a run without it judged less, by the package's own word."""
 
+NATIVE = ("acl", "core")
+"""Backends with an executor."""
+
 FILTERS = ("families", "functions", "groups", "clauses", "cases")
 
 Watch = Callable[[int, int], None]
@@ -291,7 +294,8 @@ class _Verifier:
         if again.hurried_limits:
             told = f"{counted(again.hurried_limits, 'limit')} of {run.backend} not probed for want of time"
             self.partial.append(told)
-        absent = sorted(PRESENT - set(run.capabilities)) if run.backend.partition(":")[0] != "simulator" else []
+        native = run.backend.partition(":")[0] in NATIVE
+        absent = sorted(PRESENT - set(run.capabilities)) if native else []
         if absent:
             self.partial.append(f"{run.backend} is said to lack {', '.join(absent)}, which a device of its own has")
         self.found.judged += again.took
