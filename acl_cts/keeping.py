@@ -29,14 +29,17 @@ def keeping(command: Command) -> Command:
 
 
 def challenging(command: Command) -> Command:
-    """--challenge."""
-    return click.option(
-        "--challenge",
-        default="",
-        metavar="SEED",
-        callback=_seed,
-        help="Further cases, drawn by a reviewer's seed: any text.",
-    )(command)
+    """--challenge, for who makes a run."""
+    return _challenge("Further cases, drawn by a reviewer's seed: any text.")(command)
+
+
+def demanding(command: Command) -> Command:
+    """--challenge, for who looks at one."""
+    return _challenge("The reviewer's seed, which must have drawn further cases.")(command)
+
+
+def _challenge(told: str) -> Callable[[Command], Command]:
+    return click.option("--challenge", default="", metavar="SEED", callback=_seed, help=told)
 
 
 def _seed(context: click.Context, option: click.Parameter, seed: str) -> str:

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from acl_cts.commands.options import selecting, tabled, take_tables, targeting
 from acl_cts.commands.run import run
 from acl_cts.conformance.profile import profile_names
-from acl_cts.keeping import challenging
+from acl_cts.keeping import demanding
 from acl_cts.progress import Stderr
 from acl_cts.qualification.package import write_package
 from acl_cts.qualification.signing import Signature, check_signer, sign
@@ -144,7 +144,7 @@ def _typed(context: click.Context, free: frozenset[str]) -> list[str]:
 
 @qualify.command("verify", epilog=VERIFY_EPILOG)
 @click.argument("package", type=click.Path(path_type=Path))
-@challenging
+@demanding
 @click.option("--profile", default="", metavar="NAME|FILE", help="The profile that must have been used.")
 @click.option("--signed-by", default="", metavar="TOOL:KEY", help="gpg:FINGERPRINT|FILE or minisign:PUBLICKEY|FILE.")
 @click.option(
