@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from acl_cts.commands.options import selecting, tabled, take_tables, targeting
 from acl_cts.commands.run import run
 from acl_cts.conformance.profile import profile_names
-from acl_cts.keeping import demanding
+from acl_cts.keeping import challenging, demanding
 from acl_cts.progress import Stderr
 from acl_cts.qualification.package import write_package
 from acl_cts.qualification.signing import Signature, check_signer, sign
