@@ -83,7 +83,7 @@ def test_a_planted_fault_is_found_and_told(tmp_path: Path) -> None:
     assert command.endswith("--backend core")
     kept = parse_program(Path(command.split()[3]).read_text(encoding="utf-8"))
     calls = [s.function for s in walk(kept.body) if isinstance(s, Call)]
-    assert len(calls) <= 15, told  # a state of the tables, a probe of five calls: one decision each, they stay as a whole
+    assert len(calls) <= 15, told  # a state of the tables, or a probe of five calls, is one decision and stays whole
     assert {"aclrtGetBufData", "aclrtSetBufDataLen", "aclrtGetBufDataLen"} <= set(calls)
 
 
