@@ -22,8 +22,11 @@ from acl_cts.fuzz.figures import Figures
 from acl_cts.fuzz.findings import FOLDER, known, store
 from acl_cts.fuzz.lane import DEADLY, Lane, open_lane
 from acl_cts.fuzz.model_states import Feature, ModelStates
+from acl_cts.fuzz.patrol import Patrol, open_patrol
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.running import Running, interrupted
+from acl_cts.fuzz.scout import BROKEN, LOST, Scouted
+from acl_cts.fuzz.scout import DEADLY as FATAL
 from acl_cts.fuzz.source import Made, Source
 from acl_cts.fuzz.target import Answer
 from acl_cts.specs.judgement import Judgement, Verdict
@@ -43,6 +46,9 @@ TOLD_EVERY = 1.0
 CHANCE = frozenset({Capability.THREAD_SAFE, Capability.MEMORY})
 """Abilities that programs use which do not reach the same at every time: how threads meet, how long memory moves."""
 
+CLOSER = frozenset({BROKEN, FATAL, LOST})
+"""What a scout tells of that is looked into one by one."""
+
 LOOK_AROUND = 5.0
 """Seconds after which a process looks for what the others have added."""
 
@@ -58,6 +64,8 @@ class Campaign:
     figures: Figures = field(default_factory=Figures)
     _started: float = 0.0
     _lanes: list[Lane] = field(default_factory=list)
+    _patrols: list[Patrol] = field(default_factory=list)
+    _no_patrol: str = ""
     _source: Source = field(init=False)
     _watching: ModelStates = field(default_factory=ModelStates)
     _states: set[Feature] = field(default_factory=set)
@@ -76,7 +84,9 @@ class Campaign:
     def workers(self) -> tuple[int, ...]:
         """The processes in which the libraries are now."""
         sessions = [lane.target.session for lane in self._lanes]
-        return tuple(s.pid for s in sessions if isinstance(s, NativeSession) and s.pid is not None)
+        pids = [session.pid for session in sessions if isinstance(session, NativeSession)]
+        pids += [patrol.scout.pid for patrol in self._patrols]
+        return tuple(pid for pid in pids if pid is not None)
 
     # ------------------------------------------------------------------------------------------ from start to end
 
@@ -100,6 +110,7 @@ class Campaign:
     def _work(self, running: Running) -> Iterator[Event]:
         """Make programs and execute them, until it is time."""
         while not self._over():
+            yield from self._scout(running)
             batch = self._source.batch(self._size(), self._deadly.avoided(self.figures.programs))
             yield from self._round(batch, running)
             yield from self._look_around(running)
@@ -115,6 +126,19 @@ class Campaign:
             capabilities -= CHANCE
         missing = frozenset[str]().union(*(session.missing for session in sessions))
         self._source = Source(self.spec, self.corpus, capabilities, missing, f"{plan.seed}/{plan.job}")
+        self._open_patrols(stack)
+
+    def _open_patrols(self, stack: ExitStack) -> None:
+        """A scout for each library. None where a run must be repeatable: what it reaches depends on addresses too."""
+        if self.plan.repeatable or not self.plan.scout:
+            self._no_patrol = "a run that can be repeated has none" if self.plan.scout else "not asked for"
+            return
+        for number, lane in enumerate(self._lanes):
+            opened = open_patrol(stack, self.spec, lane, f"{self.plan.seed}/{self.plan.job}/{number}")
+            if isinstance(opened, Patrol):
+                self._patrols.append(opened)
+            else:
+                self._no_patrol = opened
 
     def _begin(self, left: Sequence[Program], running: Running) -> Iterator[Event]:
         """What was at hand when an earlier campaign was killed, then the corpus, or seeds where there is none."""
@@ -125,6 +149,8 @@ class Campaign:
         terms.note(folder)
         if not self.plan.empty and not self.corpus.entries:
             yield from self._take("seed", self._source.seeds(), running, mending=True)
+        for patrol in self._patrols:
+            patrol.scout.give(entry.program for entry in self.corpus.entries)
         yield self._event("loaded", {"damaged": self.corpus.damaged[:20]}, self._now())
 
     def _take(self, way: str, programs: Iterable[Program], running: Running, mending: bool = False) -> Iterator[Event]:
@@ -151,6 +177,49 @@ class Campaign:
     def _ends(self) -> bool:
         deadline = self.plan.deadline
         return self.stopped() or (deadline is not None and time.monotonic() >= deadline)
+
+    # ------------------------------------------------------------------------------------------------------- scouts
+
+    def _scout(self, running: Running) -> Iterator[Event]:
+        """Let the scouts go on, and look into what they turn up."""
+        for patrol in self._patrols:
+            scout = patrol.scout
+            before, called = scout.programs, scout.calls
+            for found in patrol.go(self._deadly.avoided(self.figures.programs), self._ends):
+                self.figures = replace(
+                    self.figures,
+                    scouted=self.figures.scouted + scout.programs - before,
+                    scouted_calls=self.figures.scouted_calls + scout.calls - called,
+                )
+                before, called = scout.programs, scout.calls
+                yield from self._turned_up(patrol.lane, found, running)
+
+    def _turned_up(self, lane: Lane, found: Sequence[Scouted], running: Running) -> Iterator[Event]:
+        for each in found:
+            if each.kind in CLOSER and not self._ends():
+                yield from self._look_into(lane, each, running)
+        plain = (each.program for each in found if each.kind not in CLOSER)
+        yield from self._take("scout", plain, running, mending=True)
+
+    def _look_into(self, lane: Lane, scouted: Scouted, running: Running) -> Iterator[Event]:
+        """Execute and judge a program of a scout, as any other one."""
+        before = lane.triage.sightings.total()
+        for program in (scouted.program, scouted.whole):
+            if program is None or lane.triage.sightings.total() > before:
+                continue
+            for made in self._source.given((program,), f"scout/{scouted.kind}", mending=True):
+                if scouted.kind == LOST:
+                    yield from self._lost(lane, made)
+                else:
+                    yield from self._round([made], running)
+        if scouted.kind == BROKEN and lane.triage.sightings.total() == before:
+            self.figures = replace(self.figures, unconfirmed=self.figures.unconfirmed + 1)
+            yield self._event("unconfirmed", {"clause": scouted.clause, "program": format_program(scouted.program)})
+
+    def _lost(self, lane: Lane, made: Made) -> Iterator[Event]:
+        """A program that may lose memory, watched for that."""
+        answer = lane.watch(made.program)
+        yield from self._failure(lane, made.program, answer, judge(self.spec, made.program, answer.trace), ())
 
     # --------------------------------------------------------------------------------------------------- one batch
 
@@ -277,7 +346,15 @@ class Campaign:
             for lane in self._lanes
         ]
         plan = self.plan
-        return {"tables": self.spec.digest, "backends": lanes, "seed": plan.seed, "runs": plan.runs, "left": left}
+        return {
+            "tables": self.spec.digest,
+            "backends": lanes,
+            "seed": plan.seed,
+            "runs": plan.runs,
+            "left": left,
+            "scouts": len(self._patrols),
+            "no_scout": self._no_patrol,
+        }
 
     def _event(self, kind: str, data: dict[str, Any], figures: Figures | None = None) -> Event:
         return Event(kind, self.plan.job, data if figures is None else data | figures.to_json(), figures)

@@ -11,7 +11,8 @@ from typing import Any
 class Figures:
     """Counts since the start. `seconds` and `last_new` (the time of the last gain) on the clock of the campaign;
     `states`: features of the model; `crashes`: programs that ended their worker; `repeated`: failures with a bucket
-    that was known; `fingerprint`: of all programs executed and their verdicts, in their order."""
+    that was known; `scouted`: programs of scouts, which are checked in C, and `unconfirmed`: how many of these seemed
+    to fail and do not for the oracle; `fingerprint`: of all programs executed and their verdicts, in their order."""
 
     seconds: float = 0.0
     programs: int = 0
@@ -26,6 +27,9 @@ class Figures:
     unjudged: int = 0
     divergences: int = 0
     notes: int = 0
+    scouted: int = 0
+    scouted_calls: int = 0
+    unconfirmed: int = 0
     last_new: float = 0.0
     fingerprint: str = ""
 
@@ -46,6 +50,7 @@ class Figures:
             f"{self.programs} programs",
             f"{self.programs / seconds:.0f} programs/s",
             f"{self.calls / seconds:.0f} calls/s",
+            *((f"{self.scouted / seconds:.0f} scouted/s",) if self.scouted else ()),
             f"{self.edges} edges",
             f"{self.states} states",
             f"corpus {self.corpus}",
@@ -69,7 +74,20 @@ def together(all_: Iterable[Figures]) -> Figures:
     return Figures(**total, **best, fingerprint=" ".join(one.fingerprint for one in each))
 
 
-_ADDED = ("programs", "calls", "findings", "repeated", "crashes", "inconclusive", "unjudged", "divergences", "notes")
+_ADDED = (
+    "programs",
+    "calls",
+    "findings",
+    "repeated",
+    "crashes",
+    "inconclusive",
+    "unjudged",
+    "divergences",
+    "notes",
+    "scouted",
+    "scouted_calls",
+    "unconfirmed",
+)
 _BEST = ("seconds", "edges", "states", "corpus", "last_new")
 
 

@@ -78,6 +78,11 @@ class Lane:
                 self._count(answer)
         return found
 
+    def watch(self, program: Program) -> Answer:
+        """The answer to `program`, which is watched for lost memory where that can be."""
+        self.renew()
+        return self.target.run_watched(program) if self.target.watches_leaks else self.target.run((program,))[0]
+
     def leaking(self) -> tuple[Program, Answer] | None:
         """Now and then: the program that lost memory since this was asked last, and its answer, if there is one."""
         if not self.target.watches_leaks or len(self._history) < LEAKS_EVERY or self._leaks >= LOOKS:

@@ -19,7 +19,7 @@ class CampaignPlan:
     """`backends`: the first one guides, the others answer the same programs. `runs`: programs, 0 for no limit.
     `deadline`: reading of the monotonic clock, None for no limit. `job`: number of the process among `jobs` with one
     corpus. `empty`: no conformance cases are taken as seeds. `quota`: bytes that the corpus may take. `engine`: what
-    makes the programs, `WORKER` or `ATHERIS`."""
+    makes the programs, `WORKER` or `ATHERIS`. `scout`: a scout helps where there can be one."""
 
     backends: tuple[str, ...]
     options: Options
@@ -33,6 +33,7 @@ class CampaignPlan:
     quota: int = QUOTA
     repeatable: bool = False
     engine: str = WORKER
+    scout: bool = True
 
 
 @dataclass(frozen=True, slots=True)

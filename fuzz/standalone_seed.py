@@ -36,7 +36,19 @@ LONGEST = 300
 NULL_FROM = 200
 """Value of the second byte from which on an argument is NULL."""
 
+MOST_TURNS = 257
+"""Turns of one record at most."""
+
 _SMALL, _NUMBERS = (3, 4, 5), (6, 15)
+
+
+def turns_of(spec: Spec) -> tuple[int, ...]:
+    """How often a record may repeat its call, by the last values of its third byte: small numbers, what 8 bits hold,
+    and the documented limits of what can be built up."""
+    limits = {value for limit in spec.limits.values() for value in limit.readings.values()}
+    near = {value + delta for value in limits for delta in (-2, -1, 0, 1)}
+    found = {2, 3, 4, 5, 8, 16, 40, 64, 254, 255, 256, 257, *near}
+    return tuple(sorted(count for count in found if 2 <= count <= MOST_TURNS))
 
 
 class _Inexpressible(Exception):
@@ -46,6 +58,7 @@ class _Inexpressible(Exception):
 @dataclass(slots=True)
 class _Encoder:
     spec: Spec
+    turns: tuple[int, ...] = ()
     records: list[bytes] = field(default_factory=list)
     slots: dict[str, int] = field(default_factory=dict)
     known: dict[tuple[str, int | None], tuple[str, int]] = field(default_factory=dict)
@@ -55,6 +68,9 @@ class _Encoder:
             match statement:
                 case Call():
                     self.call(statement, loops)
+                case Repeat(count=count, loop=loop, body=inner) if calls := self._runs(count, inner, loop):
+                    for call in calls:
+                        self.call(call, {**loops, loop: 0}, count)
                 case Repeat(count=count, loop=loop, body=inner):
                     for turn in range(count):
                         self.block(inner, {**loops, loop: turn})
@@ -65,7 +81,23 @@ class _Encoder:
             if len(self.records) > LONGEST:
                 raise _Inexpressible
 
-    def call(self, call: Call, loops: dict[str, int]) -> None:
+    def _runs(self, count: int, body: tuple[Statement, ...], loop: str) -> tuple[Call, ...]:
+        """The calls of a loop's body if each can be repeated by itself: it makes something of what stays the same, or
+        goes along the handles of an array."""
+        calls = tuple(s for s in body if isinstance(s, Call) and self._walks(s, loop))
+        return calls if count in self.turns and calls == body else ()
+
+    def _walks(self, call: Call, loop: str) -> bool:
+        function = self.spec.functions.get(call.function)
+        if function is None or any(isinstance(value, Int) and value.loop for _, value in call.args):
+            return False
+        handles = [value for _, value in call.args if isinstance(value, Ref)]
+        counted = [value.index is not None and value.index.loop == loop for value in handles]
+        if function.creates:
+            return not any(counted) and call.target is not None and call.target.index is not None
+        return bool(counted) and counted == [False] * (len(counted) - 1) + [True]
+
+    def call(self, call: Call, loops: dict[str, int], turns: int = 1) -> None:
         function = self.spec.functions.get(call.function)
         if function is None:
             raise _Inexpressible
@@ -86,9 +118,12 @@ class _Encoder:
             else:
                 record[_SMALL[small % 3]] = self._small(function.signature, param.kind, param.out, value, loops)
                 small += 1
+        if turns > 1:
+            record[2] = 256 - len(self.turns) + self.turns.index(turns)
         self.records.append(bytes(record))
-        for kind in function.creates.values():
-            self._made(kind, call, loops)
+        for turn in range(turns):
+            for kind in function.creates.values():
+                self._made(kind, call, {name: turn if turns > 1 else value for name, value in loops.items()})
 
     @staticmethod
     def _null(place: int, count: int) -> int:
@@ -132,7 +167,7 @@ class _Encoder:
 
 def encode_seed(spec: Spec, program: Program) -> bytes:
     """The bytes that make the target call what `program` does, without its clean-up; empty when it has none."""
-    encoder = _Encoder(spec)
+    encoder = _Encoder(spec, turns_of(spec))
     try:
         encoder.block(program.body, {})
     except _Inexpressible:

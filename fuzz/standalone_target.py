@@ -13,7 +13,7 @@ import jinja2
 
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.fuzz.numbers import limits_for
-from acl_cts.fuzz.standalone_seed import RECORD, encode_seed
+from acl_cts.fuzz.standalone_seed import RECORD, encode_seed, turns_of
 from acl_cts.reports.files import make_folder, write_bytes, write_text
 from acl_cts.specs import expressions as ex
 from acl_cts.specs.expression_c import effect_body, guard_body, question_body
@@ -68,6 +68,15 @@ def write_target(spec: Spec, folder: Path, version: str) -> Written:
 
 def render_target(spec: Spec, version: str) -> str:
     """The C of the target."""
+    return _render(spec, version, scout=False)
+
+
+def render_scout(spec: Spec) -> str:
+    """The C of a scout: the same calls and checks, on a library that is loaded when it starts."""
+    return _render(spec, "", scout=True)
+
+
+def _render(spec: Spec, version: str, *, scout: bool) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
@@ -78,6 +87,7 @@ def render_target(spec: Spec, version: str) -> str:
     functions = [_function(names, each) for each in spec.functions.values()]
     return environment.get_template("target.c.j2").render(
         version=version,
+        scout=scout,
         tables=spec.digest[:12],
         families=list(spec.families),
         kinds=names.kinds,
@@ -90,6 +100,7 @@ def render_target(spec: Spec, version: str) -> str:
         record=RECORD,
         numbers=_numbers(spec),
         edges=_edges(spec),
+        turns=turns_of(spec),
         not_supported=sorted(spec.not_supported_codes),
         floor=spec.floor,
     )
@@ -154,11 +165,20 @@ def _function(names: _Names, function: Function) -> dict[str, Any]:
         "effect": effect_body(function.effect, params, outs, frozenset(function.creates))
         + _aliases(function, params, outs),
         "creates": names.kind(function.creates.get("ret", "")),
+        "makes": str(bool(function.creates)).lower(),
+        "observes": str(not function.effect and not function.creates and not function.takes).lower(),
+        "family": -1 if function.signature.auxiliary else list(names.spec.families).index(function.family),
         "takes": "true" if function.takes else "false",
         "asked": params.get(function.takes.size, -1) if function.takes else -1,
         "frees": "true" if _frees(function) else "false",
         **_located(names.spec, function, params),
     }
+
+
+def checked_clauses(function: Function) -> list[Clause]:
+    """The clauses of a function that are checked in C, rules first, in the order in which they stand there."""
+    rules = [clause for clause in function.clauses if clause.outcome in _OUTCOMES]
+    return rules + [clause for clause in function.clauses if _promised(clause)]
 
 
 def _promised(clause: Clause) -> bool:
@@ -218,6 +238,7 @@ def _param(names: _Names, function: Function, param: Param, params: Mapping[str,
         "measure": params.get(param.measure, -1),
         "callback": names.callbacks.index(param.ctype) if param.ctype in names.callbacks and not param.out else -1,
         "creates": names.kind(function.creates.get(param.name, "")),
+        "own": _own(function, param) if param.kind is Kind.INTEGER and not param.out else [],
     }
 
 
@@ -268,7 +289,14 @@ def _numbers(spec: Spec) -> list[int]:
     found |= {2**width + delta: None for width in _WIDTHS for delta in (0, 1, -1)}
     found |= {value + 2**32: None for value in fixed}
     found |= dict.fromkeys((2, 8, 16, 64, 2**64 - 1, 2**64 - 64))
-    return [value for value in found if 0 <= value < 2**64][:219]
+    return [value for value in found if 0 <= value < 2**64][:179]
+
+
+def _own(function: Function, param: Param) -> list[str]:
+    """What is worth passing as this very parameter: what is typical, and the limits that its rules compare it with."""
+    limits = limits_for(function, param)
+    found = dict.fromkeys(value + delta for value in (limits.typical, *limits.fixed) for delta in (0, 1, -1))
+    return [f"{value}ull" for value in found if 0 <= value < 2**limits.bits]
 
 
 def _edges(spec: Spec) -> list[int]:

@@ -79,6 +79,7 @@ class NativeSession:
         self._digest = interface_digest(interface)
         self._decoder = Decoder(interface)
         executor, flavour = find_executor(interface, options)
+        self._prebuilt = bool(options.executor)
         self._setup = Setup(
             executor=executor,
             library=place.library,
@@ -165,6 +166,16 @@ class NativeSession:
     def missing(self) -> frozenset[str]:
         """Functions of the interface that the library does not export."""
         return self._greeting.missing
+
+    @property
+    def setup(self) -> Setup:
+        """How its workers are started."""
+        return self._setup
+
+    @property
+    def prebuilt(self) -> bool:
+        """Whether the executor was built elsewhere, perhaps for another machine."""
+        return self._prebuilt
 
     @property
     def interface(self) -> Interface:

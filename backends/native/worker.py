@@ -137,7 +137,7 @@ class Worker:
                 stderr=self.capture.fd,
                 pass_fds=fds,
                 start_new_session=True,
-                env=_environment(setup),
+                env=environment_of(setup),
             )
         except OSError as error:
             raise HarnessError(f"the executor {setup.executor} does not start: {error.strerror or error}") from error
@@ -345,7 +345,7 @@ def _sanitizer_summary(text: str) -> str:
     return ""
 
 
-def _environment(setup: Setup) -> dict[str, str]:
+def environment_of(setup: Setup) -> dict[str, str]:
     """The child's environment: ours, with the sanitizers told to stop at the first fault and to be quick about it."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     if setup.flavour in ("asan", "cover"):

@@ -1,11 +1,23 @@
 /* From bytes to calls, and what is checked after each of them. */
 
+#ifndef ACL_CTS_SCOUT
+/* What a scout writes down of each call; the target by itself aborts instead. */
+#define NOTE_RECORD(turns)
+#define NOTE_CALL(f, call)
+#define NOTE_RETURN(f, call, code)
+#define NOTE_CLEAN_UP()
+#define NOTE_AREA(start, size)
+#define IS_THERE(f) true
+#define MAY_TOUCH true
+#endif
+
 static struct {
     struct object *slots[KINDS][SLOTS];
     unsigned counts[KINDS];
     uint64_t recent; /* the last integer argument */
     unsigned calls;
     __int128 asked; /* bytes, of everything that was ever asked for in this program */
+    bool armed;     /* inner allocations may fail */
     bool over;      /* nothing more can be said of this program */
 } program;
 
@@ -35,6 +47,9 @@ static void print_value(FILE *to, value v)
         fputs(v.kind == NOTHING ? "NULL" : v.kind == LIST ? "data" : v.kind == UNWRITTEN ? "unwritten" : "address", to);
 }
 
+#ifdef ACL_CTS_SCOUT
+__attribute__((noreturn)) static void broken(const struct function *f, const struct call *call, const char *clause, int64_t code);
+#else
 /* A promise was broken: say which, and stop here. */
 __attribute__((noreturn)) static void broken(const struct function *f, const struct call *call, const char *clause, int64_t code)
 {
@@ -46,6 +61,7 @@ __attribute__((noreturn)) static void broken(const struct function *f, const str
     fprintf(stderr, ") returned %" PRId64 "\n", code);
     abort();
 }
+#endif
 
 static uint8_t *address_to(uint64_t value)
 {
@@ -60,6 +76,9 @@ static uint64_t take64(const uint8_t *from)
     return found;
 }
 
+/* Values of a number's first byte that mean what a handle knows. */
+enum { KNOWN = 180, KNOWN_WAYS = 40 };
+
 /* An integer: the bytes as they are, one of the known numbers, what is missing between the last that was passed and a
  * limit, or one close to that last one. */
 static uint64_t choose_number(const uint8_t *from, unsigned bits)
@@ -73,6 +92,36 @@ static uint64_t choose_number(const uint8_t *from, unsigned bits)
     else if (*from != 0)
         found = numbers[(*from - 1) % NUMBERS];
     return bits < 64 ? found & ((1ull << bits) - 1) : found;
+}
+
+/* Numbers that an object knows of itself, of what it refers to, and of how long its lists are. */
+static unsigned numbers_of(const struct object *o, __int128 *found, unsigned most, bool deeper)
+{
+    unsigned count = 0;
+    for (unsigned n = 0; n < FIELDS && count < most; n++) {
+        const value v = o->fields[n];
+        if (v.kind == NUMBER)
+            found[count++] = v.is.number;
+        else if (v.kind == LIST)
+            found[count++] = v.count;
+        else if (v.kind == OBJECT && deeper)
+            count += numbers_of(v.is.object, found + count, most - count, false);
+    }
+    return count;
+}
+
+/* A number that one of the handles before knows, or is close to that. */
+static uint64_t choose_known(const struct call *call, unsigned p, unsigned which)
+{
+    enum { MANY = 64 };
+    __int128 found[MANY];
+    unsigned count = 0;
+    for (unsigned k = 0; k < p; k++)
+        if (call->args[k].kind == OBJECT)
+            count += numbers_of(call->args[k].is.object, found + count, MANY - count, true);
+    const uint64_t known = count ? (uint64_t)found[which / 4 % count] : program.recent;
+    const uint64_t near[] = {known, known + 1, known - 1, known - program.recent};
+    return near[which % 4];
 }
 
 /* The handle that a byte means: that slot, or the next one whose object lives. */
@@ -110,7 +159,8 @@ static value bytes_at(const uint8_t *from, size_t size)
     return made;
 }
 
-/* One input, in the order of the parameters; `turn` counts repetitions. False: there is none, so no call. */
+/* One input, in the order of the parameters; `turn` counts repetitions, which go from one handle to the next where
+ * nothing is made of it. False: there is none, so no call. */
 static bool prepare_input(const struct function *f, struct call *call, unsigned p, const uint8_t *from, unsigned turn, unsigned last)
 {
     const struct parameter *q = &f->parameters[p];
@@ -124,7 +174,10 @@ static bool prepare_input(const struct function *f, struct call *call, unsigned 
         return true;
     }
     case INTEGER_IN:
-        call->raw[p] = choose_number(from, q->bits);
+        if (*from >= KNOWN && *from < KNOWN + KNOWN_WAYS)
+            call->raw[p] = choose_known(call, p, (unsigned)(*from - KNOWN)) & (q->bits < 64 ? (1ull << q->bits) - 1 : UINT64_MAX);
+        else
+            call->raw[p] = choose_number(from, q->bits);
         call->args[p] = number(q->is_signed && q->bits == 32 ? (__int128)(int32_t)call->raw[p] : (__int128)call->raw[p]);
         program.recent = call->raw[p];
         return true;
@@ -158,13 +211,14 @@ static void prepare_memory(const struct function *f, struct call *call, unsigned
     call->args[p] = q->passing == DATA_IN ? bytes_at(start, size) : (value){POINTER, 0, {.number = (__int128)call->raw[p]}};
 }
 
+/* The second byte: from 200 on, which argument is NULL; whether repetitions go along the last or the first handles. */
 static bool prepare(const struct function *f, struct call *call, const uint8_t *record, unsigned turn)
 {
     static const unsigned bytes_of[] = {6, 15};
-    unsigned small = 0, numeric = 0, last = 0;
+    unsigned small = 0, numeric = 0, last = PARAMS;
     memset(call, 0, sizeof *call);
-    for (unsigned p = 0; p < f->count; p++)
-        if (f->parameters[p].passing == HANDLE_IN)
+    for (unsigned p = 0; p < f->count && !f->makes; p++)
+        if (f->parameters[p].passing == HANDLE_IN && (last == PARAMS || record[1] % 2 == 0))
             last = p;
     const unsigned null = record[1] >= 200 && f->count ? (record[1] - 200u) % f->count : PARAMS;
     for (unsigned p = 0; p < f->count; p++) {
@@ -224,7 +278,7 @@ static bool scarce(const struct function *f, const struct call *call)
     if (!f->takes)
         return false;
     const bool much = f->asked >= 0 && call->args[f->asked].kind == NUMBER && call->args[f->asked].is.number > FLOOR_ALLOCATION;
-    return much || program.asked > FLOOR_BYTES || model.begun > FLOOR_OBJECTS || left > FLOOR_OBJECTS;
+    return much || program.armed || program.asked > FLOOR_BYTES || model.begun > FLOOR_OBJECTS || left > FLOOR_OBJECTS;
 }
 
 static const char *classify(const struct function *f, const struct call *call, enum outcome *outcome)
@@ -265,13 +319,14 @@ static void keep(int kind, value made)
 static void touch(const struct function *f, const struct call *call)
 {
 #ifdef ACL_CTS_TOUCH
-    if (f->base < 0 || call->outs[f->base].kind != POINTER || call->args[f->owner].kind != OBJECT)
+    if (!MAY_TOUCH || f->base < 0 || call->outs[f->base].kind != POINTER || call->args[f->owner].kind != OBJECT)
         return;
     value region = call->args[f->owner].is.object->fields[f->region];
     value size = region.kind == OBJECT ? region.is.object->fields[f->extent] : unknown;
     if (size.kind != NUMBER || size.is.number <= 0 || size.is.number > FLOOR_ALLOCATION)
         return;
     volatile uint8_t *start = address_to((uint64_t)call->outs[f->base].is.number);
+    NOTE_AREA(start, (size_t)size.is.number);
     start[0] = start[0];
     start[(size_t)size.is.number - 1] = start[(size_t)size.is.number - 1];
 #else
@@ -286,6 +341,7 @@ static void execute(const struct function *f, struct call *call)
     const bool short_of = scarce(f, call);
     const char *clause = classify(f, call, &outcome);
     callback_hits = 0;
+    NOTE_CALL(f, call);
     const int64_t code = f->run(call->raw);
     const bool failed = f->by_handle ? code == 0 : code != 0;
     call->hits = callback_hits;
@@ -314,17 +370,19 @@ static void execute(const struct function *f, struct call *call)
             keep(f->parameters[p].creates, call->made[p]);
     if (f->creates >= 0)
         keep(f->creates, call->made_ret);
+    NOTE_RETURN(f, call, code);
 }
 
 /* Gives back what certainly lives and can certainly be given back. */
 static void clean_up(void)
 {
     static struct call call;
+    NOTE_CLEAN_UP();
     for (unsigned k = model.object_count; k-- > 0 && !model.full && !program.over;)
         for (unsigned n = 0; n < FUNCTIONS; n++) {
             const struct function *f = &functions[n];
             struct object *o = &model.objects[k];
-            if (!f->frees || f->parameters[0].handle != o->kind || o->life != ALIVE || o->address_count == 0)
+            if (!f->frees || !IS_THERE(f) || f->parameters[0].handle != o->kind || o->life != ALIVE || o->address_count == 0)
                 continue;
             enum outcome outcome;
             memset(&call, 0, sizeof call);
@@ -340,10 +398,12 @@ static void clean_up(void)
 
 static void run_record(const uint8_t *record)
 {
-    static const unsigned counts[] = {2, 3, 5, 126, 127, 128, 254, 256};
     static struct call call;
     const struct function *f = &functions[record[0] % FUNCTIONS];
-    const unsigned turns = record[2] < 248 ? 1 : counts[record[2] - 248];
+    const unsigned turns = record[2] < 256 - TURNS ? 1 : turns_of[record[2] - (256 - TURNS)];
+    if (!IS_THERE(f))
+        return;
+    NOTE_RECORD(turns);
     for (unsigned turn = 0; turn < turns && program.calls < CALLS && !program.over && !model.full; turn++) {
         if (!prepare(f, &call, record, turn))
             return;
@@ -352,20 +412,26 @@ static void run_record(const uint8_t *record)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void start_program(void)
 {
     static bool ready;
     if (!ready) {
         make_arenas();
         ready = true;
     }
-    memset(program.counts, 0, sizeof program.counts);
+    memset(&program.counts, 0, sizeof program.counts);
     program.calls = 0;
     program.recent = 0;
     program.asked = 0;
-    program.over = false;
+    program.over = program.armed = false;
     forget_everything();
+}
+
+#ifndef ACL_CTS_SCOUT
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    start_program();
     for (size_t at = 0; at < size; at += RECORD) {
         uint8_t record[RECORD] = {0};
         memcpy(record, data + at, size - at < RECORD ? size - at : RECORD);
@@ -374,3 +440,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     clean_up();
     return 0;
 }
+#endif

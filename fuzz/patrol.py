@@ -1,0 +1,61 @@
+"""Patrols: how much of a campaign a scout gets, and what becomes of what it tells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from acl_cts.backends.backend import HarnessError
+from acl_cts.backends.native.session import NativeSession
+from acl_cts.fuzz.lane import Lane
+from acl_cts.fuzz.scout import Scout, Scouted, serves
+from acl_cts.specs.model import Spec
+
+CALLS = 20_000
+"""Calls of one slice of a scout."""
+
+TOLD = 16
+"""Programs of one slice that reached something new and are taken over; the others wait."""
+
+RICH, POOR, SLOWLY = 2.0, 1.0, 0.99
+"""Time that a scout gets for each second of the rest of a campaign: while it turns something up, in the end when it
+does not, and by what it falls with each slice until then."""
+
+
+@dataclass(slots=True)
+class Patrol:
+    """A scout on the library of one lane, and the seconds that it may still take."""
+
+    lane: Lane
+    scout: Scout
+    _share: float = RICH
+    _credit: float = 0.1
+    _since: float = field(default_factory=time.monotonic)
+
+    def go(self, avoided: frozenset[str], ends: Callable[[], bool]) -> Iterator[list[Scouted]]:
+        """What each slice turns up, until its time is used up or `ends` says so; no function of `avoided` is called."""
+        self._credit += self._share * (time.monotonic() - self._since)
+        while self._credit > 0 and not ends():
+            started = time.monotonic()
+            found = self.scout.slice(CALLS, TOLD, avoided)
+            self._credit -= time.monotonic() - started
+            self._share = RICH if found else max(self._share * SLOWLY, POOR)
+            yield found
+        self._credit = min(self._credit, 0.0)
+        self._since = time.monotonic()
+
+
+def open_patrol(stack: ExitStack, spec: Spec, lane: Lane, seed: str) -> Patrol | str:
+    """A patrol on a lane, or why there is none."""
+    session = lane.target.session
+    reason = next(serves(session), "")
+    if reason or not isinstance(session, NativeSession):
+        return reason
+    try:
+        scout = Scout(spec, session, seed)
+    except HarnessError as error:
+        return str(error)
+    stack.callback(scout.close)
+    return Patrol(lane, scout)

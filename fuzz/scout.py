@@ -1,0 +1,286 @@
+"""Scouts: a process that makes, executes and checks programs in C, some hundred times as fast as the oracle judges.
+
+It tells of those that are worth a closer look, and nothing counts before the oracle has judged them in a worker. Its
+checker is made of the same tables, asks less than the oracle where it cannot know, and never more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import select
+import signal
+import struct
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from acl_cts.backends.backend import BackendError, HarnessError
+from acl_cts.backends.native.build import compile_c
+from acl_cts.backends.native.clang import find_clang
+from acl_cts.backends.native.counters import counts
+from acl_cts.backends.native.session import NativeSession
+from acl_cts.backends.native.worker import environment_of
+from acl_cts.fuzz import scout_layout as layout
+from acl_cts.fuzz.macros import macros
+from acl_cts.fuzz.scouted import read_transcript
+from acl_cts.fuzz.standalone_seed import RECORD, encode_seed
+from acl_cts.fuzz.standalone_target import TEMPLATES, checked_clauses, render_scout
+from acl_cts.specs.model import Spec
+from acl_cts.specs.program import Program
+from acl_cts.specs.trace import Capability
+
+HERE = Path(__file__).resolve().parent / "scout"
+START_TIMEOUT = 120.0
+DEATHS = 6
+"""Programs of one slice that may end the process."""
+
+_HEAD = struct.Struct("<4Q")
+_WORD = struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Scouted:
+    """A program worth a closer look. `kind`: it reached something new, broke the promise of `clause`, may have lost
+    memory, ended the process, or is one of many about which nothing is remarkable. `whole`: with what the scout did to
+    give everything back, where it may be that which matters."""
+
+    program: Program
+    kind: str
+    clause: str = ""
+    whole: Program | None = None
+
+
+NEW, BROKEN, LOST, AUDIT, DEADLY = "new", "broken", "lost", "audit", "deadly"
+_KINDS = {
+    layout.REPORT_NEW: NEW,
+    layout.REPORT_BROKEN: BROKEN,
+    layout.REPORT_LOST: LOST,
+    layout.REPORT_AUDIT: AUDIT,
+}
+
+
+@dataclass(slots=True)
+class Scout:
+    """One process, started anew when its library ends it; what it has learned outlives that. Raises HarnessError when
+    it cannot be built or its memory not be had; `slice` when it does not start."""
+
+    spec: Spec
+    session: NativeSession
+    seed: str
+    _program: Path = field(init=False)
+    _memory: mmap.mmap = field(init=False)
+    _descriptor: int = field(init=False)
+    _process: subprocess.Popen[bytes] | None = None
+    _commands: int = -1
+    _replies: int = -1
+
+    def __post_init__(self) -> None:
+        self._program = build_scout(self.spec, self.session)
+        try:
+            self._descriptor = os.memfd_create("acl-cts-scout", os.MFD_CLOEXEC)
+            os.ftruncate(self._descriptor, layout.SHARED_BYTES)
+            self._memory = mmap.mmap(self._descriptor, layout.SHARED_BYTES)
+        except OSError as error:
+            raise HarnessError(f"no shared memory for the scout ({error.strerror})") from error
+        first, second = struct.unpack("<2Q", sha256(self.seed.encode()).digest()[:16])
+        self._set("dice0", first)
+        self._set("dice1", second | 1)
+        self._set("watched", int(self.session.watches_leaks))
+        self.give(Program(macro.body) for macro in macros(self.spec))
+
+    def give(self, programs: Iterable[Program]) -> None:
+        """Let it build on these programs, as far as it has words for them."""
+        at = self._get("entries")
+        for program in programs:
+            data = encode_seed(self.spec, program)
+            if not data or len(data) > layout.MOST * RECORD or at == layout.ENTRIES:
+                continue
+            head = struct.pack("<6I", len(data) // RECORD, 0, 0, 0, layout.GIVEN, 0)
+            place = layout.ENTRIES_AT + at * layout.ENTRY_BYTES
+            self._memory[place : place + len(head) + len(data)] = head + data
+            at += 1
+        self._set("entries", at)
+
+    def slice(self, calls: int, reports: int, avoided: frozenset[str]) -> list[Scouted]:
+        """What so many calls turned up, of what reached something new so many `reports` at most. Raises HarnessError
+        when it does not start."""
+        self._set("avoided", sum(1 << k for k, name in enumerate(self.spec.functions) if name in avoided))
+        self._set("touch", int(self.session.identity.details.get("data access") == "direct"))
+        self._set("reports_wanted", min(reports, layout.REPORTS))
+        until = self.calls + calls
+        found: list[Scouted] = []
+        for _ in range(DEATHS):
+            self._set("calls_wanted", max(until - self.calls, 0))
+            self._set("programs_wanted", calls)
+            ended = self._command()
+            found += self._reports()
+            if ended:
+                break
+            found += self._last()
+        if self._get("renew"):
+            self.close()
+        return found
+
+    @property
+    def programs(self) -> int:
+        """Programs executed and checked so far."""
+        return self._get("programs")
+
+    @property
+    def calls(self) -> int:
+        """Calls made so far."""
+        return self._get("calls")
+
+    @property
+    def edges(self) -> int:
+        """Edges of the library reached so far."""
+        return self._get("edges")
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, None while there is none."""
+        return None if self._process is None else self._process.pid
+
+    def close(self) -> None:
+        """End the process; the next slice starts another one."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(self._commands)
+        os.close(self._replies)
+
+    # ------------------------------------------------------------------------------------------------------- process
+
+    def _command(self) -> bool:
+        """Let it run; whether it came back. Afterwards it is gone if not."""
+        self._set("reports", 0)
+        self._set("length", 0)
+        if self._process is None:
+            self._start()
+        try:
+            os.write(self._commands, b"s")
+        except BrokenPipeError:
+            self.close()
+            return False
+        if self._answered(self.session.setup.call_timeout):
+            return True
+        self.close()
+        return False
+
+    def _start(self) -> None:
+        setup = self.session.setup
+        child_commands, self._commands = os.pipe2(os.O_CLOEXEC)
+        self._replies, child_replies = os.pipe2(os.O_CLOEXEC)
+        command = [str(self._program), str(setup.library), str(setup.device)]
+        command += [str(self._descriptor), str(child_commands), str(child_replies), str(os.getpid())]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(self._descriptor, child_commands, child_replies),
+                start_new_session=True,
+                env=environment_of(setup),
+            )
+        except OSError as error:
+            raise HarnessError(f"the scout {self._program} does not start: {error.strerror or error}") from error
+        finally:
+            os.close(child_commands)
+            os.close(child_replies)
+        if not self._answered(START_TIMEOUT):
+            self.close()
+            raise HarnessError(f"the scout does not start with {setup.library}")
+
+    def _answered(self, patience: float) -> bool:
+        """Whether a bell rang before the process ended or stood still for so many seconds."""
+        progress = self._get("progress")
+        while True:
+            ready, _, _ = select.select((self._replies,), (), (), patience)
+            if ready:
+                return os.read(self._replies, 1) == b"r"
+            now = self._get("progress")
+            if now == progress:
+                return False
+            progress = now
+
+    # ------------------------------------------------------------------------------------------------------- reports
+
+    def _reports(self) -> list[Scouted]:
+        found = []
+        for number in range(self._get("reports")):
+            kind, where, start, length = _HEAD.unpack_from(self._memory, layout.REPORTS_AT + _HEAD.size * number)
+            words = self._words(layout.REPORT_WORDS_AT + 8 * start, length)
+            found += self._read(words, _KINDS[kind], where)
+        self._set("reports", 0)
+        return found
+
+    def _last(self) -> list[Scouted]:
+        """The program that ended the process."""
+        return self._read(self._words(layout.WORDS_AT, self._get("length")), DEADLY)
+
+    def _read(self, words: Sequence[int], kind: str, where: int = 0) -> list[Scouted]:
+        counted = kind == LOST and Capability.LIVE_COUNT in self.session.capabilities
+        program = read_transcript(self.spec, words, counted=counted)
+        whole = read_transcript(self.spec, words, clean_up=True) if kind in (BROKEN, DEADLY) else program
+        clause = self._clause(where) if kind == BROKEN else ""
+        return [Scouted(program, kind, clause, whole if whole != program else None)] if program.body else []
+
+    def _clause(self, where: int) -> str:
+        """The clause of a rule or promise that is told by its place."""
+        function = list(self.spec.functions.values())[where >> 16]
+        clauses = checked_clauses(function)
+        place = where & 0xFFFF
+        return clauses[place].id if place < len(clauses) else "common.caller-memory"
+
+    def _words(self, at: int, count: int) -> tuple[int, ...]:
+        return struct.unpack_from(f"<{count}Q", self._memory, at)
+
+    def _get(self, name: str) -> int:
+        value: int = _WORD.unpack_from(self._memory, 8 * layout.CONTROL.index(name))[0]
+        return value
+
+    def _set(self, name: str, value: int) -> None:
+        _WORD.pack_into(self._memory, 8 * layout.CONTROL.index(name), value)
+
+
+def build_scout(spec: Spec, session: NativeSession) -> Path:
+    """The program of a scout for the library of `session`. Raises HarnessError without a compiler."""
+    setup = session.setup
+    if len(spec.functions) > layout.FUNCTIONS_MOST:
+        raise HarnessError(f"a scout knows {layout.FUNCTIONS_MOST} functions at most")
+    sources = {"scout.c": render_scout(spec), "layout.h": layout.render_layout()}
+    for path in (TEMPLATES / "model.h", TEMPLATES / "engine.h", HERE / "transcript.h", HERE / "scout.h"):
+        sources[path.name] = path.read_text(encoding="utf-8")
+    flags, libraries, compiler = ["-std=gnu11", "-O2", "-pthread", "-rdynamic"], ["-ldl"], ""
+    if setup.flavour in ("asan", "cover"):
+        if counts(setup.library):
+            compiler = _clang()
+            flags.append("-fsanitize=address,undefined")
+        else:  # the runtimes alone: the checker itself is no place to look for memory faults, and is faster without
+            flags += ["-Wl,--no-as-needed", "-lasan", "-lubsan", "-Wl,--as-needed"]
+    return compile_c(f"scout-{setup.flavour}", sources, flags, libraries, compiler)
+
+
+def _clang() -> str:
+    try:
+        return find_clang().command
+    except BackendError as error:
+        raise HarnessError(str(error)) from error
+
+
+def serves(session: object) -> Iterator[str]:
+    """Why there can be no scout for `session`, nothing when there can."""
+    if not isinstance(session, NativeSession):
+        yield "it is no library"
+    elif session.setup.flavour == "tsan":
+        yield "the thread sanitizer would slow it down more than it finds"
+    elif session.prebuilt:
+        yield "its executor was built elsewhere"
