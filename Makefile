@@ -25,7 +25,7 @@ spec: $(VENV)/.installed
 	$(BIN)/acl-cts spec check
 
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest tests -n 2
+	$(BIN)/pytest tests -n 2 --dist worksteal
 
 score: $(VENV)/.installed
 	$(BIN)/acl-cts score --out $(OUT)/score

@@ -43,9 +43,26 @@ def run(
     corpus: Path, runs: int, *backends: str, library: Path | str = "", seed: int = 1, **more: object
 ) -> list[Event]:
     """The events of a campaign from an empty corpus."""
+    return list(campaign(corpus, runs, *backends, library=library, seed=seed, **more).run())
+
+
+def campaign(
+    corpus: Path, runs: int, *backends: str, library: Path | str = "", seed: int = 1, **more: object
+) -> Campaign:
+    """Such a campaign, before it starts."""
     options = Options(library=str(library), call_timeout=2.0)
     plan = CampaignPlan(backends or ("core",), options, corpus, seed, runs, empty=True, repeatable=True)
-    return list(Campaign(dataclasses.replace(plan, **more)).run())  # type: ignore[arg-type]
+    return Campaign(dataclasses.replace(plan, **more))  # type: ignore[arg-type]
+
+
+def search(hunt: Campaign, enough: int) -> Figures:
+    """Run until there are `enough` findings, or as long as planned; how things stood at the end."""
+    events = []
+    for event in hunt.run():
+        events.append(event)
+        if sum(each.kind == "finding" for each in events) >= enough:
+            hunt.stopped = lambda: True
+    return last(events)
 
 
 def last(events: list[Event]) -> Figures:
@@ -103,7 +120,7 @@ def test_a_corpus_reaches_again_what_the_campaign_before_had_reached(tmp_path: P
 
 def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_path: Path) -> None:
     library = build_planted(*FIVE)
-    figures = last(run(tmp_path, 3000, library=library))
+    figures = search(campaign(tmp_path, 3000, library=library), len(FIVE))
     assert roots(tmp_path) == [
         ("allocator.register.needs-free", "aclrtAllocatorRegister"),
         ("common.no-crash", "aclrtAllocatorGetByStream"),
@@ -112,7 +129,6 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
         ("mbuf.set-user.succeeds", "aclrtSetBufUserData"),
     ]
     assert figures.findings == 5
-    assert figures.repeated > 5
     for found in known(tmp_path / FOLDER):
         data = json.loads((found.folder / "finding.json").read_text())
         assert (data["fails"], data["repeats"]) == (10, 10)
@@ -126,7 +142,7 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
     # What is known is counted and not found again, and the command tells of it.
     again = run(tmp_path, 400, library=library, seed=9)
     assert last(again).findings == 0
-    assert last(again).repeated > 0
+    assert last(again).repeated > 5
 
 
 def test_a_library_that_crashes_in_every_call_of_a_function_does_not_end_a_campaign(tmp_path: Path) -> None:
@@ -156,7 +172,7 @@ def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_
     library = build_planted("refused-register-loses-memory")
     for seed in range(1, 9):
         corpus = tmp_path / str(seed)
-        run(corpus, 1920, library=library, seed=seed)
+        search(campaign(corpus, 1920, library=library, seed=seed), 1)
         if known(corpus / FOLDER):
             break
     (found,) = known(corpus / FOLDER)

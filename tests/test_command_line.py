@@ -19,7 +19,7 @@ import acl_cts.conformance
 import acl_cts.reports
 from acl_cts.backends.core_backend import build_core
 
-LENGTH = ("--group", "state", "--function", "aclrtGetBufDataLen")
+LENGTH = ("--case", "mbuf/state/aclrtGetBuf*")
 """A selection of some size that the wrong lengths of the odd backend touch."""
 
 FEW = ("--case", "mbuf/state/aclrtGetBufDataLen/*")

@@ -13,7 +13,7 @@ from expectations import baseline_file, waiver, waiver_file
 
 import acl_cts.reports
 
-LENGTH = ("--group", "state", "--function", "aclrtGetBufDataLen", "--jobs", "1")
+LENGTH = ("--case", "mbuf/state/aclrtGetBuf*", "--jobs", "1")
 WRONG = {"clauses": ["mbuf.*"]}
 LATER = "2999-12-31"
 

@@ -66,7 +66,7 @@ def test_conformance_cases_survive_mending() -> None:
     assert kept / len(cases) > 0.8
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(any_programs())
 def test_programs_that_make_no_sense_can_be_mended(nonsense: Program) -> None:
     done = Mutator(tables(), EVERYTHING, 1).mend(nonsense)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from acl_cts.conformance.boundary import Edge, SumEdge, around, edges, pairs, sums
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.case_cache import cached_cases
-from acl_cts.conformance.generator import case_list_hash, cases
+from acl_cts.conformance.generator import case_list_hash
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.loader import load_spec
@@ -88,13 +88,14 @@ def test_ids_name_boundaries() -> None:
 
 
 def test_the_list_is_the_same_for_every_hash_seed() -> None:
+    """Made anew in a process of another seed than the one that made what is kept."""
     code = (
         "from acl_cts.specs.loader import load_spec; from acl_cts.conformance.generator import *; "
         "print(case_list_hash(cases(load_spec())))"
     )
     env = {**os.environ, "PYTHONHASHSEED": "4711"}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == case_list_hash(CASES) == case_list_hash(cases(SPEC))
+    assert run.stdout.strip() == case_list_hash(CASES)
 
 
 def test_the_list_is_the_one_committed() -> None:
@@ -109,9 +110,10 @@ def test_no_case_is_undefined_in_any_world_of_answers() -> None:
 
 
 def test_undefined_calls_stay_in_the_robustness_group() -> None:
+    """That no other case has one is what the test above says."""
     for case in CASES:
-        broken = plan(SPEC, case.program.body, case.program.cleanup).undefined != ""
-        assert broken == (case.group == "robustness"), case.id
+        if case.group == "robustness":
+            assert plan(SPEC, case.program.body, case.program.cleanup).undefined != "", case.id
 
 
 def test_every_program_survives_text_and_bytes() -> None:

@@ -139,7 +139,7 @@ def test_two_programs_far_apart_are_told_without_those_between() -> None:
 
 # ------------------------------------------------------------------------------------ command line
 
-LENGTH = ("--group", "state", "--function", "aclrtGetBufDataLen")
+LENGTH = ("--case", "mbuf/state/aclrtGetBuf*")
 
 
 def stored(tmp_path: Path, out: str = "acl-cts-out") -> dict[str, list[dict[str, object]]]:

@@ -11,8 +11,8 @@ from acl_cts.backends.core_backend import CoreBackend, build_core
 from acl_cts.backends.core_defects import Defect, Kind, load_defects
 from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.gate import declared
-from acl_cts.conformance.generator import cases
 from acl_cts.reports.results import Cause
 from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.loader import load_spec
@@ -26,7 +26,7 @@ RACES = [defect for defect in load_defects() if defect.kind is Kind.RACE]
 
 @functools.cache
 def threaded() -> tuple[Case, ...]:
-    return tuple(case for case in cases(SPEC) if Capability.THREAD_SAFE in case.needs)
+    return tuple(case for case in cached_cases(SPEC) if Capability.THREAD_SAFE in case.needs)
 
 
 def pairs() -> set[tuple[str, str]]:
@@ -54,7 +54,7 @@ def test_every_function_meets_every_other_of_its_handle(family: str) -> None:
 
 
 def test_what_has_threads_says_so() -> None:
-    for case in cases(SPEC):
+    for case in cached_cases(SPEC):
         blocks = [s for s in walk(case.program.body) if isinstance(s, Parallel)]
         assert bool(blocks) == (Capability.THREAD_SAFE in case.needs) == ("common.threads" in case.clauses), case.id
 
