@@ -99,7 +99,7 @@ class Scout:
             data = encode_seed(self.spec, program)
             if not data or len(data) > layout.MOST * RECORD or at == layout.ENTRIES:
                 continue
-            head = struct.pack("<6I", len(data) // RECORD, 0, 0, 0, layout.GIVEN, 0)
+            head = struct.pack("<6I", len(data) // RECORD, 0, 0, 1, layout.GIVEN, 0)
             place = layout.ENTRIES_AT + at * layout.ENTRY_BYTES
             self._memory[place : place + len(head) + len(data)] = head + data
             at += 1
@@ -259,7 +259,7 @@ def build_scout(spec: Spec, session: NativeSession) -> Path:
     sources = {"scout.c": render_scout(spec), "layout.h": layout.render_layout()}
     for path in (TEMPLATES / "model.h", TEMPLATES / "engine.h", HERE / "transcript.h", HERE / "scout.h"):
         sources[path.name] = path.read_text(encoding="utf-8")
-    flags, libraries, compiler = ["-std=gnu11", "-O2", "-pthread", "-rdynamic"], ["-ldl"], ""
+    flags, libraries, compiler = ["-std=gnu11", "-O2", "-pthread", "-rdynamic"], ["-ldl", "-lm"], ""
     if setup.flavour in ("asan", "cover"):
         if counts(setup.library):
             compiler = _clang()

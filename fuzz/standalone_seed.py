@@ -36,6 +36,9 @@ LONGEST = 300
 NULL_FROM = 200
 """Value of the second byte from which on an argument is NULL."""
 
+FROM_END = 200
+"""Value of a byte that means a handle from which on it is counted from the newest one, 255, on."""
+
 MOST_TURNS = 257
 """Turns of one record at most."""
 
@@ -141,7 +144,7 @@ class _Encoder:
         match value:
             case Ref(name=name, index=index, field=None):
                 found = self.known.get((name, self._index(index, loops)))
-                if found is None or found[1] > 255:
+                if found is None or found[1] >= FROM_END:
                     raise _Inexpressible
                 return found[1]
             case Callback(number=number) | Object(number=number):

@@ -93,6 +93,8 @@ def _render(spec: Spec, version: str, *, scout: bool) -> str:
         kinds=names.kinds,
         fields=names.fields,
         collections=list(spec.collections) or ["none"],
+        regions=_regions(spec) or [("-1", "0", "0")],
+        holding=_holding(spec) or [("-1", "0")],
         typedefs=_typedefs(spec),
         callbacks=[_callback(each) for each in spec.interface.callbacks.values()],
         functions=functions,
@@ -104,6 +106,17 @@ def _render(spec: Spec, version: str, *, scout: bool) -> str:
         not_supported=sorted(spec.not_supported_codes),
         floor=spec.floor,
     )
+
+
+def _regions(spec: Spec) -> list[tuple[str, str, str]]:
+    """Kind, place and size of each kind of memory."""
+    kinds = {name: kind.region for name, kind in spec.kinds.items()}
+    return [(f"KIND_{name}", f"FIELD_{r.base}", f"FIELD_{r.size}") for name, r in kinds.items() if r is not None]
+
+
+def _holding(spec: Spec) -> list[tuple[str, str]]:
+    """Kinds of handle that refer to memory, and in which field."""
+    return [(f"KIND_{name}", f"FIELD_{kind.holds}") for name, kind in spec.kinds.items() if kind.holds]
 
 
 class _Names:

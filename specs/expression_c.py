@@ -13,7 +13,7 @@ from acl_cts.specs import expressions as ex
 
 ORDERS = {"<": "true, false, false", "<=": "true, true, false", ">": "false, false, true", ">=": "false, true, true"}
 
-ASKED = {"fresh", "another", "aligned", "unset", "lasts", "unknown_bytes", "alive"}
+ASKED = {"fresh", "another", "disjoint", "aligned", "unset", "lasts", "unknown_bytes", "alive"}
 """Questions that are functions of the same name there."""
 
 
@@ -160,6 +160,8 @@ class Writer:
             return f"{asked}.kind == OBJECT ? object_value({asked}.is.object->earlier) : nothing"
         if tree.name == "hits":
             return "number(call->hits)"
+        if tree.name == "all_null":
+            return "all_null(call)"
         if tree.name in ASKED:
             return f"{tree.name}({', '.join(self.expr(arg) for arg in tree.args)})"
         return "unknown"

@@ -158,13 +158,16 @@ static uint64_t some_integer(void)
 
 static void make_number(uint8_t *to, const struct parameter *q)
 {
-    enum { OWN = 5, SMALL = 9, ANY = 11, HANDLES = 14, WAYS = 16 };
+    enum { OWN = 4, SMALL = 8, WIDTH = 11, ANY = 12, HANDLES = 15, WAYS = 16 };
+    static const uint8_t widths[] = {8, 16, 31, 32, 63};
     const unsigned way = below(WAYS);
     uint64_t raw = some_integer();
     if (way < OWN && q != NULL && q->owned)
         raw = q->own[below(q->owned)];
     else if (way < SMALL)
         raw = below(1u << below(10));
+    else if (way < WIDTH)
+        raw = (1ull << widths[below(sizeof widths)]) + below(3) - 1;
     *to = way < ANY ? 0 : (uint8_t)(way < HANDLES ? KNOWN + below(KNOWN_WAYS) : 1 + below(255));
     memcpy(to + 1, &raw, sizeof raw);
 }
@@ -193,6 +196,13 @@ static unsigned some_function(bool observing)
     return number;
 }
 
+/* One of the oldest, one of the newest, or any. */
+static uint8_t some_handle(void)
+{
+    const unsigned way = below(8);
+    return (uint8_t)(way < 4 ? below(4) : way < 7 ? 255 - below(4) : below(256));
+}
+
 /* The third byte of a record whose call is repeated, most often a few times. */
 static uint8_t some_turns(void)
 {
@@ -209,7 +219,7 @@ static void make_record(uint8_t *to, bool observing)
     else if (control->faults && below(48) == 0)
         to[2] = ARMED;
     for (unsigned k = 3; k < 6; k++)
-        to[k] = (uint8_t)below(below(2) ? 4 : 256);
+        to[k] = some_handle();
     make_number(to + 6, integer_parameter(&functions[to[0]], 0));
     make_number(to + 15, integer_parameter(&functions[to[0]], 1));
 }
@@ -260,6 +270,48 @@ static void change_field(uint8_t *record)
     }
 }
 
+/* A function that makes a handle of that kind from nothing, FUNCTIONS where there is none. */
+static unsigned maker_of(int kind)
+{
+    const unsigned start = below(FUNCTIONS);
+    for (unsigned k = 0; k < FUNCTIONS; k++) {
+        const unsigned number = (start + k) % FUNCTIONS;
+        const struct function *f = &functions[number];
+        bool makes = f->creates == kind, free = IS_THERE(f);
+        for (unsigned p = 0; p < f->count; p++) {
+            makes |= f->parameters[p].creates == kind;
+            free &= f->parameters[p].passing != HANDLE_IN;
+        }
+        if (makes && free)
+            return number;
+    }
+    return FUNCTIONS;
+}
+
+/* Inserts a call, and before it what makes some of the handles that it takes. */
+static void insert_call(unsigned at, uint8_t *record)
+{
+    const struct function *f = &functions[record[0] % FUNCTIONS];
+    unsigned small = 0;
+    for (unsigned p = 0; p < f->count; p++) {
+        const struct parameter *q = &f->parameters[p];
+        if (q->passing == INTEGER_IN)
+            continue;
+        uint8_t *chosen = record + 3 + small++ % 3;
+        const unsigned maker = q->passing == HANDLE_IN && below(4) == 0 ? maker_of(q->handle) : FUNCTIONS;
+        if (maker == FUNCTIONS || input.count + 1 >= MOST)
+            continue;
+        uint8_t first[RECORD];
+        make_record(first, false);
+        first[0] = (uint8_t)maker;
+        first[1] = 0;
+        make_number(first + 6, integer_parameter(&functions[maker], 0));
+        insert(at++, first);
+        *chosen = 255;
+    }
+    insert(at, record);
+}
+
 /* The most promising of a few: what paid, little used, and cheap. */
 static struct entry *pick(void)
 {
@@ -267,7 +319,7 @@ static struct entry *pick(void)
     double most = -1;
     for (unsigned k = 0; k < 4; k++) {
         struct entry *e = &entries[below((unsigned)control->entries)];
-        const double promise = (1.0 + 4.0 * e->paid) / (1.0 + e->turns) / (10.0 + e->calls);
+        const double promise = (1.0 + 4.0 * e->paid) / (1.0 + e->turns) / __builtin_sqrt(10.0 + e->calls);
         if (promise > most) {
             most = promise;
             best = e;
@@ -296,10 +348,10 @@ static void mutate_once(void)
     case 0:
     case 1:
     case 2:
-        insert(input.count, record);
+        insert_call(input.count, record);
         break;
     case 3:
-        insert(below(input.count + 1), record);
+        insert_call(below(input.count + 1), record);
         break;
     case 4:
         erase(at);
@@ -350,7 +402,7 @@ static void make_input(void)
         for (unsigned n = 2 + below(20); n > 0; n--) {
             uint8_t record[RECORD];
             make_record(record, false);
-            insert(input.count, record);
+            insert_call(input.count, record);
         }
     } else {
         input.parent = pick();
@@ -501,6 +553,7 @@ static void keep_input(bool urgent)
     e->calls = program.calls;
     if (control->entries < ENTRIES)
         control->entries++;
+    e->paid = urgent;
     e->told = urgent && tell(REPORT_NEW, 0);
     if (input.parent != NULL)
         input.parent->paid++;
@@ -562,7 +615,10 @@ static void catch_up(void)
         e->told = TOLD; /* first: it may end this process */
         load(e);
         struct reached reached;
-        if (run(&reached) == FINE && !given && !tell(REPORT_NEW, 0))
+        const enum result result = run(&reached);
+        if (result != FINE)
+            tell_broken(result);
+        else if (!given && !tell(REPORT_NEW, 0))
             e->told = UNTOLD;
         e->calls = program.calls;
         control->programs++;

@@ -91,6 +91,8 @@ static void reach_states(bool failed)
 
 static uint64_t at_return;
 
+#define OBJECT_BASE 0x5A5AFACE0000ull
+
 static void note_argument(const struct parameter *q, const struct call *call, unsigned p)
 {
     const uint64_t raw = call->raw[p];
@@ -127,7 +129,7 @@ static void note_argument(const struct parameter *q, const struct call *call, un
         return;
     case OBJECT_IN:
         note(TAG_OBJECT);
-        note((raw - 0x10000) / 64);
+        note((raw - OBJECT_BASE) / 64);
         return;
     default:
         note(TAG_CELL);

@@ -124,10 +124,13 @@ static uint64_t choose_known(const struct call *call, unsigned p, unsigned which
     return near[which % 4];
 }
 
-/* The handle that a byte means: that slot, or the next one whose object lives. */
-static struct object *choose_handle(int kind, unsigned slot)
+/* The handle that a byte means: that slot, from the end where it is large, or the next one whose object lives, `turn`
+ * further on. */
+static struct object *choose_handle(int kind, unsigned slot, unsigned turn)
 {
+    enum { FROM_END = 200 };
     const unsigned count = program.counts[kind];
+    slot = turn + (slot < FROM_END ? slot : count - (256 - slot) % (count + 1));
     for (unsigned k = 0; k < count; k++) {
         struct object *found = program.slots[kind][(slot + k) % count];
         if (found != NULL && found->life == ALIVE && found->address_count > 0)
@@ -159,6 +162,9 @@ static value bytes_at(const uint8_t *from, size_t size)
     return made;
 }
 
+/* Addresses that belong to the user: wider than 32 bits, so that one that was cut shows. */
+#define OBJECT_BASE 0x5A5AFACE0000ull
+
 /* One input, in the order of the parameters; `turn` counts repetitions, which go from one handle to the next where
  * nothing is made of it. False: there is none, so no call. */
 static bool prepare_input(const struct function *f, struct call *call, unsigned p, const uint8_t *from, unsigned turn, unsigned last)
@@ -166,7 +172,7 @@ static bool prepare_input(const struct function *f, struct call *call, unsigned 
     const struct parameter *q = &f->parameters[p];
     switch (q->passing) {
     case HANDLE_IN: {
-        struct object *found = choose_handle(q->handle, *from + (p == last ? turn : 0));
+        struct object *found = choose_handle(q->handle, *from, p == last ? turn : 0);
         if (found == NULL)
             return false;
         call->args[p] = object_value(found);
@@ -185,7 +191,7 @@ static bool prepare_input(const struct function *f, struct call *call, unsigned 
         call->raw[p] = callback_address(q->callback, *from);
         break;
     case OBJECT_IN:
-        call->raw[p] = 0x10000 + 64 * (1 + *from % 3u);
+        call->raw[p] = OBJECT_BASE + 64 * (1 + *from % 3u);
         break;
     default:
         return true;

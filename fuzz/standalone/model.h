@@ -331,6 +331,45 @@ static value another(value v, value than)
     return truth(other != NULL && other != than.is.object && other->life == ALIVE && is_false(same(than, v)));
 }
 
+static value extent_of(const struct object *o)
+{
+    for (size_t k = 0; k < sizeof regions / sizeof *regions; k++)
+        if (regions[k].kind == o->kind)
+            return o->fields[regions[k].size];
+    return unknown;
+}
+
+static bool certainly_held(const struct object *region)
+{
+    for (unsigned k = 0; k < model.object_count; k++)
+        for (size_t n = 0; n < sizeof holding / sizeof *holding; n++) {
+            const struct object *o = &model.objects[k];
+            if (o->kind == holding[n].kind && o->life == ALIVE && o->fields[holding[n].field].is.object == region)
+                return true;
+        }
+    return false;
+}
+
+/* Whether a region that begins there shares no byte with another one that certainly lives. */
+static value disjoint(value region, value start)
+{
+    const value size = region.kind == OBJECT ? extent_of(region.is.object) : unknown;
+    if (start.kind != POINTER || size.kind != NUMBER)
+        return unknown;
+    for (unsigned k = 0; k < model.object_count; k++)
+        for (size_t n = 0; n < sizeof regions / sizeof *regions; n++) {
+            const struct object *o = &model.objects[k];
+            if (o->kind != regions[n].kind || o == region.is.object || o->fields[regions[n].base].kind != POINTER)
+                continue;
+            const value other = o->fields[regions[n].size];
+            const __int128 low = o->fields[regions[n].base].is.number;
+            const bool meets = other.kind == NUMBER && low < start.is.number + size.is.number && start.is.number < low + other.is.number;
+            if (meets && other.is.number > 0 && certainly_held(o))
+                return truth(false);
+        }
+    return truth(true);
+}
+
 static value tidy(value out)
 {
     return truth(out.kind == UNWRITTEN || out.kind == NOTHING || out.kind == UNKNOWN);
