@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.native.build import LIBRARY, compile_c, flavour_flags
 from acl_cts.backends.native.clang import FUZZER_NO_LINK, Clang
 from acl_cts.fuzz.atheris_campaign import AtherisCampaign, embedding_of
-from acl_cts.fuzz.atheris_child import Runtime, executed, find_runtime
+from acl_cts.fuzz.atheris_child import MODULE, Runtime, executed, find_runtime
 from acl_cts.fuzz.findings import FOLDER, known
 from acl_cts.fuzz.plan import ATHERIS, CampaignPlan, Event
 from acl_cts.specs.program_text import parse_program
@@ -87,6 +87,33 @@ def test_faults_are_found_although_the_library_takes_the_process_along(clang: Cl
     for found in known(tmp_path / FOLDER):
         data = json.loads((found.folder / "finding.json").read_text())
         assert (data["fails"], data["repeats"]) == (10, 10)
+
+
+def atheris_processes() -> list[int]:
+    """The processes of atheris that descend from this one, the one that forks the others first."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            state = (folder / "stat").read_text().rpartition(")")[2].split()
+            if MODULE.encode() in words and state[0] != "Z":
+                found.append((int(folder.name), int(state[1])))
+    first = [pid for pid, parent in found if parent == os.getpid()]
+    return first + [pid for pid, parent in found if parent in first]
+
+
+def test_a_process_of_the_engine_that_is_killed_is_replaced(clang: Clang, tmp_path: Path) -> None:
+    """As by a system that runs short of memory: first the one that fuzzes, then the one that forks it."""
+    campaign, killed = AtherisCampaign(plan(tmp_path, 400)), 0
+    with closing(campaign.run()) as events:
+        for event in events:
+            if event.kind == "figures" and killed < 2 and campaign.figures.programs > 80 * (killed + 1):
+                processes = atheris_processes()
+                if len(processes) == 2:
+                    os.kill(processes[1 - killed], signal.SIGKILL)
+                    killed += 1
+    assert killed == 2
+    assert (campaign.figures.programs, campaign.figures.findings) == (400, 0)
 
 
 def sleeping_core(clang: Clang) -> Path:
