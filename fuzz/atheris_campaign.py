@@ -97,7 +97,7 @@ class AtherisCampaign(Campaign):
                 with tempfile.TemporaryDirectory(prefix="acl-cts-atheris-") as folder:
                     lost = yield from self._one_process(child, Path(folder), running)
                 in_vain = 0 if self.figures.programs > before else in_vain + 1
-                if in_vain == IN_VAIN or (lost and not child.started):
+                if in_vain == IN_VAIN or (lost and not child.started and not child.killed):
                     raise child.problem()
                 if lost:
                     child.close()

@@ -125,6 +125,13 @@ class Child:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
 
+    @property
+    def killed(self) -> bool:
+        """Whether somebody ended the process that forks those that fuzz."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        return self._process.returncode == -signal.SIGKILL
+
     def problem(self) -> HarnessError:
         """What was said last by a process that does not work."""
         lines = [line for line in self.capture.tail().splitlines() if line.strip() and not line.startswith("INFO")]
