@@ -141,6 +141,7 @@ class AtherisCampaign(Campaign):
             room=ROOM,
             number=((plan.seed * 1000 + plan.job) * 1000 + self._children) % (1 << 31) or 1,
             memory=-1,
+            shared=plan.jobs > 1,
         )
 
     # ---------------------------------------------------------------------------------------------------- one process

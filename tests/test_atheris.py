@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from contextlib import closing, suppress
+from dataclasses import replace
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -19,10 +21,14 @@ from acl_cts.backends.core_backend import FOLDER as CORE
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.native.build import LIBRARY, compile_c, flavour_flags
 from acl_cts.backends.native.clang import FUZZER_NO_LINK, Clang
+from acl_cts.fuzz import harness as harness_module
 from acl_cts.fuzz.atheris_campaign import AtherisCampaign, embedding_of
 from acl_cts.fuzz.atheris_child import MODULE, Runtime, executed, find_runtime
 from acl_cts.fuzz.findings import FOLDER, known
+from acl_cts.fuzz.harness import Harness
+from acl_cts.fuzz.inprocess import Blind
 from acl_cts.fuzz.plan import ATHERIS, CampaignPlan, Event
+from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import parse_program
 
 SLEEP = """
@@ -137,6 +143,39 @@ def test_a_mutator_that_is_ignored_stops_the_start(clang: Clang, tmp_path: Path)
     campaign = AtherisCampaign(plan(tmp_path, 2000), _runtime=runtime)
     with pytest.raises(HarnessError, match="mutator"):
         list(campaign.run())
+
+
+def test_programs_that_come_again_before_the_mutator_is_asked_are_no_sign_that_it_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine reads what it was given a second time when it looks for what others have added."""
+    monkeypatch.setattr(harness_module, "PATIENCE", 4)
+    units = tmp_path / "units"
+    units.mkdir()
+    programs = [encode_program(parse_program(f"a = aclrtAllocBuf(size={size})\n")) for size in range(1, 40)]
+    given, added, strange = programs[:10], programs[10:20], programs[20:]
+    for number, data in enumerate(given):
+        (units / str(number)).write_bytes(data)
+    campaign = AtherisCampaign(plan(tmp_path / "corpus", 0, "simulator"))
+    for folder in ("corpus", "other"):
+        (tmp_path / folder).mkdir()
+    assignment = replace(campaign._assignment(tmp_path / "other"), units=units, shared=True)
+    theirs, ours = Pipe(duplex=False)
+    harness = Harness(replace(assignment, history=tmp_path / "history"), ours)
+
+    def blind(programs: list[bytes]) -> bool:
+        for data in programs:
+            harness.one(data)
+        told = []
+        while theirs.poll():
+            told.append(theirs.recv())
+        return any(isinstance(message, Blind) for message in told)
+
+    assert not blind(given * 2)
+    for number, data in enumerate(added, len(given)):
+        (units / str(number)).write_bytes(data)
+    assert not blind(added * 2)
+    assert blind(strange)
 
 
 def test_a_library_without_counters_is_refused(clang: Clang, tmp_path: Path) -> None:
