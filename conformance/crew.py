@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from acl_cts.backends.backend import HarnessError
 from acl_cts.backends.native.pinning import PIN
 from acl_cts.conformance.launch import PR_SET_PDEATHSIG
+from acl_cts.specs.faults import BadInput
 
 FORK = multiprocessing.get_context("fork")
 
@@ -32,9 +33,10 @@ class _Finished:
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """What ended a task before its time."""
+    """What ended a task before its time. `bad_input`: by the fault of what was given."""
 
     message: str
+    bad_input: bool
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ class Crew(Generic[Task, Found]):
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Found]:
         """Everything found, as it is found; tasks are handed out in their order. Raises HarnessError when a task or a
-        process fails."""
+        process fails, BadInput when a task cannot use what was given."""
         todo = deque(tasks)
         busy: dict[Connection, _Hand] = {}
         for hand in self._hands[: len(todo)]:
@@ -78,7 +80,7 @@ class Crew(Generic[Task, Found]):
                 hand = busy[ready]  # type: ignore[index]
                 answer = self._answer(hand)
                 if isinstance(answer, _Failed):
-                    raise HarnessError(answer.message)
+                    raise (BadInput if answer.bad_input else HarnessError)(answer.message)
                 if isinstance(answer, _Finished):
                     del busy[hand.pipe]
                     self._hand_out(hand, todo, busy)
@@ -126,8 +128,8 @@ class Crew(Generic[Task, Found]):
                 pipe.send(found)
         except Exception as error:
             # Told to the parent, which ends the whole measurement with it.
-            kind = "" if isinstance(error, HarnessError) else f"{type(error).__name__}: "
-            pipe.send(_Failed(f"{kind}{error}"))
+            kind = "" if isinstance(error, HarnessError | BadInput) else f"{type(error).__name__}: "
+            pipe.send(_Failed(f"{kind}{error}", isinstance(error, BadInput)))
             return
         pipe.send(_Finished())
 

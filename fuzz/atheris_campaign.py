@@ -5,10 +5,10 @@ So a corpus, a finding and a line of the log are the same whichever engine ran, 
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from acl_cts.backends.native.clang import find_clang
 from acl_cts.backends.native.counters import counts
 from acl_cts.backends.native.embedded import Embedding, build_embedded, build_native_core
 from acl_cts.conformance.attempt import Attempt
-from acl_cts.fuzz.atheris_child import Child, Runtime, executed, find_runtime
+from acl_cts.fuzz.atheris_child import Child, Lost, Runtime, executed, find_runtime
 from acl_cts.fuzz.campaign import LOOK_AROUND, TOLD_EVERY, Campaign
 from acl_cts.fuzz.inprocess import (
     DONE,
@@ -90,17 +90,34 @@ class AtherisCampaign(Campaign):
 
     def _work(self, running: Running) -> Iterator[Event]:
         self._embedding = embedding_of(self.plan)
-        simulator = any(name.startswith("simulator") for name in self.plan.backends)
-        with closing(Child(self._runtime, self.plan.options.tables, simulator)) as child:
-            in_vain = 0
+        child, in_vain = self._child(), 0
+        try:
             while not self._over():
                 before = self.figures.programs
                 with tempfile.TemporaryDirectory(prefix="acl-cts-atheris-") as folder:
-                    child.give(self._assignment(Path(folder)))
-                    yield from self._watch(child, Path(folder), running)
+                    lost = yield from self._one_process(child, Path(folder), running)
                 in_vain = 0 if self.figures.programs > before else in_vain + 1
-                if in_vain == IN_VAIN:
+                if in_vain == IN_VAIN or (lost and not child.started and not child.killed):
                     raise child.problem()
+                if lost:
+                    child.close()
+                    child = self._child()
+        finally:
+            child.close()
+
+    def _child(self) -> Child:
+        simulator = any(name.startswith("simulator") for name in self.plan.backends)
+        return Child(self._runtime, self.plan.options.tables, simulator)
+
+    def _one_process(self, child: Child, folder: Path, running: Running) -> Generator[Event, None, bool]:
+        """One process and everything that comes of it; whether the child that forked it went along."""
+        try:
+            child.give(self._assignment(folder))
+            yield from self._watch(child, folder, running)
+        except Lost:
+            yield from self._ended(-signal.SIGKILL, folder, running)
+            return True
+        return False
 
     def _assignment(self, folder: Path) -> Assignment:
         units = folder / "units"
@@ -124,6 +141,7 @@ class AtherisCampaign(Campaign):
             room=ROOM,
             number=((plan.seed * 1000 + plan.job) * 1000 + self._children) % (1 << 31) or 1,
             memory=-1,
+            shared=plan.jobs > 1,
         )
 
     # ---------------------------------------------------------------------------------------------------- one process

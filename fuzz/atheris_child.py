@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Pipe
 from pathlib import Path
@@ -18,7 +19,7 @@ from acl_cts.backends.native.capture import Capture
 from acl_cts.backends.native.channel import Channel
 from acl_cts.backends.native.layout import State
 from acl_cts.backends.native.pinning import PIN
-from acl_cts.fuzz.inprocess import Assignment, Born, Message
+from acl_cts.fuzz.inprocess import Assignment, Born, Gone, Message
 
 MODULE = "acl_cts.fuzz.atheris_main"
 CONNECTED = "found LLVMFuzzerCustomMutator"
@@ -53,12 +54,18 @@ def find_runtime() -> Runtime:
     return Runtime(sanitizer, tuple(hook for hook in hooks if hook is not None))
 
 
+class Lost(Exception):
+    """The process that forks those that fuzz is gone, and with it the one that it had forked."""
+
+
 class Child:
-    """A process that forks one that fuzzes, for each assignment, and tells when that one has ended."""
+    """A process that forks one that fuzzes, for each assignment, and tells when that one has ended. `started`: it has
+    told something."""
 
     def __init__(self, runtime: Runtime, tables: tuple[str, ...], simulator: bool) -> None:
         self.channel = Channel()
         self.capture = Capture()
+        self.started = False
         self._pid = 0
         self._told, theirs = Pipe(duplex=False)
         ours, self._tell = Pipe(duplex=False)
@@ -77,24 +84,25 @@ class Child:
         ours.close()
 
     def give(self, assignment: Assignment) -> None:
-        """Let a new process work on `assignment`. Raises HarnessError when nobody is there to take it."""
+        """Let a new process work on `assignment`. Raises Lost when nobody is there to take it."""
         self.capture.mark()
         self.channel.forget()
         try:
             self._tell.send(replace(assignment, memory=self.channel.memory_fd))
         except ConnectionError:
-            raise self.problem() from None
+            raise Lost from None
 
     def receive(self, seconds: float) -> Message | None:
-        """The next message, None when none came in time. Raises HarnessError when nobody is there to send any."""
+        """The next message, None when none came in time. Raises Lost when nobody is there to send any."""
         if not self._told.poll(seconds):
             return None
         try:
             message: Message = self._told.recv()
         except (EOFError, ConnectionError):
-            raise self.problem() from None
-        if isinstance(message, Born):
-            self._pid = message.pid
+            raise Lost from None
+        self.started = True
+        if isinstance(message, Born | Gone):
+            self._pid = message.pid if isinstance(message, Born) else 0
         return message
 
     @property
@@ -114,12 +122,21 @@ class Child:
     def kill(self) -> None:
         """End the process that fuzzes."""
         if self._pid:
-            os.kill(self._pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+
+    @property
+    def killed(self) -> bool:
+        """Whether somebody ended the process that forks those that fuzz."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        return self._process.returncode == -signal.SIGKILL
 
     def problem(self) -> HarnessError:
         """What was said last by a process that does not work."""
         lines = [line for line in self.capture.tail().splitlines() if line.strip() and not line.startswith("INFO")]
-        return HarnessError(f"atheris does not start: {lines[-1].strip() if lines else 'it says nothing'}")
+        what = "ends again and again" if self.started else "does not start"
+        return HarnessError(f"atheris {what}: {lines[-1].strip() if lines else 'it says nothing'}")
 
     def close(self) -> None:
         """End everything, and give it back."""

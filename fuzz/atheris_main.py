@@ -74,8 +74,13 @@ def die_with(parent: int) -> None:
 def fuzz(atheris: Any, harness: Any, assignment: Any) -> None:
     """Fuzz until somebody or the library ends it."""
     harness.probe()
-    options = [f"-max_len={LONGEST}", "-rss_limit_mb=0", "-timeout=0", "-print_funcs=0", "-reload=1"]
-    options += [f"-seed={assignment.number}", "-len_control=0", f"-artifact_prefix={assignment.units.parent}/"]
+    options = [f"-max_len={LONGEST}", "-rss_limit_mb=0", "-timeout=0", "-print_funcs=0"]
+    options += [
+        f"-reload={int(assignment.shared)}",
+        f"-seed={assignment.number}",
+        "-len_control=0",
+        f"-artifact_prefix={assignment.units.parent}/",
+    ]
     atheris.Setup(
         ["atheris", *options, str(assignment.units)],
         harness.one,

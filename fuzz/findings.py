@@ -22,6 +22,7 @@ from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Program, steps
 from acl_cts.specs.program_bytes import digest
 from acl_cts.specs.program_source import to_python
+from acl_cts.specs.program_text import parse_program
 
 FOLDER = "findings"
 """Folder of the findings inside a corpus."""
@@ -64,7 +65,7 @@ def store(folder: Path, finding: Finding, spec: Spec) -> Path | None:
     ReportError."""
     place = folder / finding.bucket.name
     make_folder(folder)
-    if place.exists():
+    if not _free(place):
         return None
     made = Path(tempfile.mkdtemp(prefix=".finding-", dir=folder))
     try:
@@ -84,6 +85,42 @@ def store(folder: Path, finding: Finding, spec: Spec) -> Path | None:
     return place
 
 
+def copy(found: Known, folder: Path) -> int:
+    """Put a copy of `found` below `folder`, wholly or not at all; how many that made. Raises ReportError."""
+    place = folder / found.folder.name
+    make_folder(folder)
+    if not _free(place):
+        return 0
+    made = Path(tempfile.mkdtemp(prefix=".finding-", dir=folder))
+    try:
+        shutil.copytree(found.folder, made / place.name)
+        os.rename(made / place.name, place)
+    except OSError as error:
+        raise ReportError(f"{place}: cannot be written ({error})") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return 1
+
+
+def _free(place: Path) -> bool:
+    """Whether a finding can be put there. What is left of one that says nothing any more is put aside."""
+    if place.exists() and not (place / FINDING).exists():
+        aside = Path(tempfile.mkdtemp(prefix=f"{place.name}.damaged-", dir=place.parent))
+        os.rename(place, aside / place.name)
+    return not place.exists()
+
+
+def program_in(path: Path) -> Program:
+    """The program of a finding, which does something. Raises ReportError."""
+    try:
+        program = parse_program(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{path}: is no program ({error}); remove that folder to have it found anew") from error
+    if not steps(program):
+        raise ReportError(f"{path}: no statement in it; remove that folder to have it found anew")
+    return program
+
+
 def known(folder: Path) -> list[Known]:
     """The findings below `folder`, by name. Raises ReportError for one that cannot be read."""
     return [_known(file) for file in sorted(folder.glob(f"*/{FINDING}"))]
@@ -97,9 +134,11 @@ def bucket_in(folder: Path) -> Bucket | None:
 
 
 def _known(file: Path) -> Known:
-    data = read_json(file)
     try:
+        data = read_json(file)
         return Known(file.parent, Bucket.from_json(data), data["summary"])
+    except ReportError as error:
+        raise ReportError(f"{error}; remove its folder to have it found anew") from error
     except (KeyError, TypeError) as error:
         raise ReportError(f"{file}: is not a finding ({error!r}); remove its folder to have it found anew") from error
 

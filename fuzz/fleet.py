@@ -20,7 +20,8 @@ class Fleet:
     _flag: Flag = field(default_factory=FORK.Event)
 
     def run(self) -> Iterator[Event]:
-        """What the processes tell, as it comes. Raises HarnessError when one of them fails."""
+        """What the processes tell, as it comes. Raises HarnessError when one of them fails, BadInput when one
+        cannot use what was given."""
         plan = self.plan
         with Crew(plan.jobs, self._work) as crew:
             yield from crew.do([replace(plan, job=job, runs=self._share(job)) for job in range(plan.jobs)])

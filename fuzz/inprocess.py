@@ -23,7 +23,7 @@ class Assignment:
     programs that ended a process like this one. `states`: features of the model that
     were reached before. `running`, `history`: files in which programs are put down before they are executed, the one
     at hand and all of them. `room`: live objects that programs may leave behind. `number`: the engine's
-    seed. `memory`: descriptor of the channel."""
+    seed. `memory`: descriptor of the channel. `shared`: other processes may add programs to `units`."""
 
     backends: tuple[str, ...]
     embedding: Embedding | None
@@ -39,6 +39,7 @@ class Assignment:
     room: int
     number: int
     memory: int
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,19 @@ class Outcome:
         if min(now.seconds, last["seconds"]) >= LONG_ENOUGH and now.rate < FAR_SLOWER * last["rate"]:
             yield f"{now.rate:.0f} programs/s, the last campaign had {last['rate']:.0f}; {meant}"
 
+    def check(self, folder: Path) -> None:
+        """Make sure, before anything runs, that the campaign in `folder` can be compared with the last one. Raises
+        ReportError."""
+        self._last(folder / LAST)
+
     def _last(self, path: Path) -> dict[str, Any] | None:
         """The figures of the last campaign, where it was one like this."""
         if not path.exists():
             return None
-        data: dict[str, Any] = read_json(path)
+        try:
+            data: dict[str, Any] = read_json(path)
+        except ReportError as error:
+            raise ReportError(f"{path}: is damaged; remove it, and nothing is compared this time") from error
         if data.get("told") != list(self.told):
             return None
         if not all(isinstance(data.get(name), int | float) for name in ("edges", "states", "rate", "seconds")):

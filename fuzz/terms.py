@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from acl_cts.reports.files import read_json, write_json
+from acl_cts.reports.files import ReportError, read_json, write_json
 
 FILE = "terms.json"
 
@@ -23,9 +23,14 @@ class Terms:
     missing: frozenset[str]
 
     def hold(self, folder: Path) -> bool:
-        """Whether the corpus in `folder` was made under these terms, or is empty. Raises ReportError."""
+        """Whether the corpus in `folder` was made under these terms, or is empty. Where nothing tells, it was not."""
         path = folder / FILE
-        return read_json(path) == self._json() if path.exists() else not any(folder.glob("programs/*.txt"))
+        if not path.exists():
+            return not any(folder.glob("programs/*.txt"))
+        try:
+            return bool(read_json(path) == self._json())
+        except ReportError:
+            return False
 
     def note(self, folder: Path) -> None:
         """From here on the corpus in `folder` is made under these terms. Raises ReportError."""

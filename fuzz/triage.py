@@ -19,6 +19,7 @@ from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import Parallel, Program, walk
+from acl_cts.specs.trace import End
 
 REPEATS = 10
 """Executions, each in a new worker, that tell how reliably a finding shows."""
@@ -71,8 +72,8 @@ class Triage:
         if self._meets(root, program) is None:
             past = () if threaded(program) else history  # what was executed before would be blamed for chance
             found = culprit(past, lambda part: self._shows(root, program, part) is not None) if past else None
-            if found is None and attempt.judgement.verdict is Verdict.TIMEOUT:
-                self.unconfirmed += 1  # a slow machine looks the same
+            if found is None and (attempt.judgement.verdict is Verdict.TIMEOUT or _killed(attempt)):
+                self.unconfirmed += 1  # a slow machine, or one short of memory, looks the same
                 return None
             before = tuple(found or ())
         elif not self.stop():
@@ -128,6 +129,11 @@ class Triage:
         if threaded(program):  # which of two calls that race is told of, is chance
             found = replace(found, function=root.function, frames=root.frames)
         return attempt if found == root else None
+
+
+def _killed(attempt: Attempt) -> bool:
+    """Whether the process went as one does that somebody ends."""
+    return attempt.trace.ending.kind is End.CRASH and attempt.trace.ending.detail == "SIGKILL"
 
 
 def threaded(program: Program) -> bool:

@@ -40,6 +40,20 @@ def need_atheris() -> Clang:
     return need_clang()
 
 
+def need_afl() -> str:
+    """The compiler of AFL++; its fuzzer is beside it."""
+    found = shutil.which("afl-clang-fast")
+    if found is None or shutil.which("afl-fuzz") is None:
+        lacking("afl", "no afl-clang-fast and afl-fuzz here; apt-get install afl++")
+    return found or ""
+
+
+def need_zip() -> None:
+    """The command `zip`."""
+    if shutil.which("zip") is None:
+        lacking("zip", "no zip here; apt-get install zip")
+
+
 def need_redis() -> str:
     """The command that starts a Redis server."""
     found = shutil.which("redis-server")

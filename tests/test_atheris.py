@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -19,10 +21,14 @@ from acl_cts.backends.core_backend import FOLDER as CORE
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.native.build import LIBRARY, compile_c, flavour_flags
 from acl_cts.backends.native.clang import FUZZER_NO_LINK, Clang
+from acl_cts.fuzz import harness as harness_module
 from acl_cts.fuzz.atheris_campaign import AtherisCampaign, embedding_of
-from acl_cts.fuzz.atheris_child import Runtime, executed, find_runtime
+from acl_cts.fuzz.atheris_child import MODULE, Runtime, executed, find_runtime
 from acl_cts.fuzz.findings import FOLDER, known
+from acl_cts.fuzz.harness import Harness
+from acl_cts.fuzz.inprocess import Blind
 from acl_cts.fuzz.plan import ATHERIS, CampaignPlan, Event
+from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import parse_program
 
 SLEEP = """
@@ -89,6 +95,33 @@ def test_faults_are_found_although_the_library_takes_the_process_along(clang: Cl
         assert (data["fails"], data["repeats"]) == (10, 10)
 
 
+def atheris_processes() -> list[int]:
+    """The processes of atheris that descend from this one, the one that forks the others first."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            state = (folder / "stat").read_text().rpartition(")")[2].split()
+            if MODULE.encode() in words and state[0] != "Z":
+                found.append((int(folder.name), int(state[1])))
+    first = [pid for pid, parent in found if parent == os.getpid()]
+    return first + [pid for pid, parent in found if parent in first]
+
+
+def test_a_process_of_the_engine_that_is_killed_is_replaced(clang: Clang, tmp_path: Path) -> None:
+    """As by a system that runs short of memory: first the one that fuzzes, then the one that forks it."""
+    campaign, killed = AtherisCampaign(plan(tmp_path, 400)), 0
+    with closing(campaign.run()) as events:
+        for event in events:
+            if event.kind == "figures" and killed < 2 and campaign.figures.programs > 80 * (killed + 1):
+                processes = atheris_processes()
+                if len(processes) == 2:
+                    os.kill(processes[1 - killed], signal.SIGKILL)
+                    killed += 1
+    assert killed == 2
+    assert (campaign.figures.programs, campaign.figures.findings) == (400, 0)
+
+
 def sleeping_core(clang: Clang) -> Path:
     """The core, with one function that never returns, as native coverage wants it."""
     paths = [path for name in ("include", "src") for path in sorted((CORE / name).iterdir())]
@@ -110,6 +143,39 @@ def test_a_mutator_that_is_ignored_stops_the_start(clang: Clang, tmp_path: Path)
     campaign = AtherisCampaign(plan(tmp_path, 2000), _runtime=runtime)
     with pytest.raises(HarnessError, match="mutator"):
         list(campaign.run())
+
+
+def test_programs_that_come_again_before_the_mutator_is_asked_are_no_sign_that_it_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine reads what it was given a second time when it looks for what others have added."""
+    monkeypatch.setattr(harness_module, "PATIENCE", 4)
+    units = tmp_path / "units"
+    units.mkdir()
+    programs = [encode_program(parse_program(f"a = aclrtAllocBuf(size={size})\n")) for size in range(1, 40)]
+    given, added, strange = programs[:10], programs[10:20], programs[20:]
+    for number, data in enumerate(given):
+        (units / str(number)).write_bytes(data)
+    campaign = AtherisCampaign(plan(tmp_path / "corpus", 0, "simulator"))
+    for folder in ("corpus", "other"):
+        (tmp_path / folder).mkdir()
+    assignment = replace(campaign._assignment(tmp_path / "other"), units=units, shared=True)
+    theirs, ours = Pipe(duplex=False)
+    harness = Harness(replace(assignment, history=tmp_path / "history"), ours)
+
+    def blind(programs: list[bytes]) -> bool:
+        for data in programs:
+            harness.one(data)
+        told = []
+        while theirs.poll():
+            told.append(theirs.recv())
+        return any(isinstance(message, Blind) for message in told)
+
+    assert not blind(given * 2)
+    for number, data in enumerate(added, len(given)):
+        (units / str(number)).write_bytes(data)
+    assert not blind(added * 2)
+    assert blind(strange)
 
 
 def test_a_library_without_counters_is_refused(clang: Clang, tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 from planted import build_planted
 
 from acl_cts.backends.backend import HarnessError, Options
+from acl_cts.backends.core_backend import FOLDER as CORE
 from acl_cts.backends.core_backend import build_core
+from acl_cts.backends.native.build import COUNTING, LIBRARY, compile_c, flavour_flags
 from acl_cts.backends.registry import open_backend
 from acl_cts.fuzz import target as target_module
 from acl_cts.fuzz.campaign import Campaign
@@ -180,6 +182,34 @@ def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_
     assert "aclrtAllocatorRegister" in (found.folder / "program.txt").read_text()
 
 
+KILLED = """
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+#undef aclrtGetBufChainNum
+int awake(void *buf, void *num);
+__attribute__((visibility("default"))) int aclrtGetBufChainNum(void *buf, void *num)
+{
+    int calls = open(CALLS, O_CREAT | O_APPEND | O_WRONLY, 0600);
+    if (write(calls, "c", 1) == 1 && lseek(calls, 0, SEEK_CUR) == 60)
+        raise(SIGKILL);
+    close(calls);
+    return awake(buf, num);
+}
+"""
+
+
+def test_a_process_that_somebody_kills_is_no_finding(tmp_path: Path) -> None:
+    """As a system that runs short of memory does, once."""
+    paths = [path for name in ("include", "src") for path in sorted((CORE / name).iterdir())]
+    sources = {path.name: path.read_text(encoding="utf-8") for path in paths} | {"killed.c": KILLED}
+    flags = (*LIBRARY, "-fvisibility=hidden", "-w", *flavour_flags("cover"), *COUNTING["cover"])
+    flags += ("-DaclrtGetBufChainNum=awake", f'-DCALLS="{tmp_path / "calls"}"')
+    figures = last(run(tmp_path / "corpus", 300, library=compile_c("libaclcts_core.so", sources, flags)))
+    assert (tmp_path / "calls").stat().st_size > 60
+    assert (figures.programs, figures.crashes, figures.findings) == (300, 1, 0)
+
+
 def test_a_single_variable_and_an_array_do_not_share_a_name() -> None:
     """They are one place in an executor: what one of them holds would be taken for the other."""
     mutator = Mutator(load_spec(), frozenset(Capability), 0)
@@ -245,13 +275,13 @@ def test_a_corpus_keeps_to_its_quota(tmp_path: Path) -> None:
     assert len(list((tmp_path / "programs").iterdir())) == 2
 
 
-def command(*words: str | Path, code: int) -> str:
+def command(*words: str | Path, code: int, output: str = "stdout") -> str:
     """Output of `acl-cts` with these words, whose exit code must be `code`."""
     done = subprocess.run(
         [sys.executable, "-m", "acl_cts.main", *map(str, words)], capture_output=True, text=True, check=False
     )
     assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+    return done.stderr if output == "stderr" else done.stdout
 
 
 def test_the_command_from_a_finding_to_a_regression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,6 +305,42 @@ def test_the_command_from_a_finding_to_a_regression(tmp_path: Path, monkeypatch:
     run_it = ("run", "--group", "regression", "--out", tmp_path / "out", "--backend", "core")
     command(*run_it, code=0)
     command(*run_it, "--library", build_core("plain", ("CORE_DEFECT=CORE_DEFECT_set_user_last_byte_refused",)), code=1)
+
+
+def test_what_is_damaged_in_a_corpus_is_told_in_one_line_and_lets_no_fault_go_unseen(tmp_path: Path) -> None:
+    corpus, regressions = tmp_path / "corpus", tmp_path / "regressions"
+    library = build_planted("set-user-last-byte-refused")
+    fuzz = ("fuzz", "--library", library, "--corpus", corpus, "--empty", "-q", "--runs", "200")
+    command(*fuzz, code=1)
+    (finding,) = (corpus / "findings").iterdir()
+
+    def refused(*words: str | Path) -> None:
+        assert len(command(*words, code=2, output="stderr").splitlines()) == 1
+
+    program = (finding / "program.txt").read_text()
+    for text in ("", "no program", "a = aclrtOfTomorrow(size=3)\n"):
+        (finding / "program.txt").write_text(text)
+        refused("fuzz", "promote", finding, "--to", regressions)
+        refused("replay", corpus)
+    (finding / "program.txt").unlink()
+    refused("fuzz", "promote", finding, "--to", regressions)
+    refused("replay", corpus)
+    assert not regressions.exists()
+    (finding / "program.txt").write_text(program)
+    for name in (finding / "finding.json", corpus / "last.json"):
+        whole = name.read_text()
+        name.write_text(whole[:-40])
+        refused(*fuzz)
+        name.write_text(whole)
+    # A finding that says nothing any more is found anew, and what is left of it is kept.
+    (finding / "finding.json").unlink()
+    command("fuzz", "merge", tmp_path / "merged", corpus, code=0)
+    command(*fuzz, code=1)
+    assert (finding / "finding.json").exists()
+    assert [path.name for path in corpus.glob("findings/*.damaged-*/*/repro.c")] == ["repro.c"]
+    # Programs whose terms nobody knows are mended.
+    (corpus / "terms.json").write_text("{")
+    command("fuzz", "prune", corpus, code=0)
 
 
 def test_merged_corpora_reach_what_both_reached_with_fewer_programs(tmp_path: Path) -> None:

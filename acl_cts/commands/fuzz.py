@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -18,12 +17,13 @@ from click.core import ParameterSource
 from acl_cts import __version__
 from acl_cts.backends.backend import BackendError, Options
 from acl_cts.commands.options import tabled, take_options, take_tables, targeting
+from acl_cts.conformance.failures import PROGRAM
 from acl_cts.conformance.launch import Usage
 from acl_cts.conformance.regression import FOLDER as REGRESSIONS
 from acl_cts.conformance.regression import SUFFIX
 from acl_cts.fuzz.atheris_campaign import embedding_of, served
 from acl_cts.fuzz.corpus import QUOTA, Corpus
-from acl_cts.fuzz.findings import FOLDER, Known, known
+from acl_cts.fuzz.findings import FOLDER, copy, known, program_in
 from acl_cts.fuzz.fleet import Fleet
 from acl_cts.fuzz.lane import open_lane
 from acl_cts.fuzz.log import Log
@@ -37,7 +37,7 @@ from acl_cts.progress import Stderr
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, make_folder, write_text
 from acl_cts.reports.words import counted
-from acl_cts.specs.loader import load_spec
+from acl_cts.specs.loader import load_spec, program_problem
 from acl_cts.specs.program import Program
 from acl_cts.stdout import show
 
@@ -163,6 +163,7 @@ def _campaign(plan: CampaignPlan, quiet: bool) -> int:
         open_lane(stack, load_spec(more=plan.options.tables), plan.backends[0], plan.options, set(), lambda: False)
     outcome, fleet = Outcome((*plan.backends, plan.options.library, plan.engine)), Fleet(plan)
     telling = _Telling(outcome, quiet)
+    outcome.check(plan.corpus)
     with closing(Log(plan.corpus)) as log, _stopping(fleet, outcome):
         for event in fleet.run():
             log.write(event)
@@ -253,7 +254,7 @@ def triage(corpus: Path) -> int:
 def merge(corpus: Path, others: tuple[Path, ...], backend: str, **given: Any) -> int:
     """Bring programs and findings of OTHERS into CORPUS, and keep the few programs that reach as much."""
     make_folder(corpus)
-    copied = sum(_copied(found, corpus / FOLDER) for other in others for found in known(other / FOLDER))
+    copied = sum(copy(found, corpus / FOLDER) for other in others for found in known(other / FOLDER))
     kept, removed = _minimised(corpus, (corpus, *others), backend, take_options(given))
     show(f"{corpus}: {counted(kept, 'program')}, {removed} left out; {counted(copied, 'finding')} added")
     return 0
@@ -273,7 +274,8 @@ def prune(corpus: Path, backend: str, **given: Any) -> int:
 @fuzz.command("promote")
 @click.argument("finding", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--to", type=click.Path(file_okay=False, path_type=Path), help=f"Folder. [default: {REGRESSIONS}]")
-def promote(finding: Path, to: Path | None) -> int:
+@tabled
+def promote(finding: Path, to: Path | None, **given: Any) -> int:
     """Make the program of FINDING a regression, which acl-cts run executes from then on.
 
     Another folder than the default is named to acl-cts run by the environment variable ACL_CTS_REGRESSIONS.
@@ -283,10 +285,14 @@ def promote(finding: Path, to: Path | None) -> int:
         raise ReportError(f"{finding}: is no finding; acl-cts fuzz triage CORPUS lists some")
     if any(finding.glob("before-*.txt")):
         raise ReportError(f"{finding}: fails only after other programs in the same process, which no regression keeps")
+    program = program_in(finding / PROGRAM)
+    problem = program_problem(load_spec(more=take_tables(given)).interface, program)
+    if problem:
+        raise ReportError(f"{finding / PROGRAM}: {problem}; no run could execute it")
     folder = to or REGRESSIONS
     make_folder(folder)
     place = folder / f"{each.bucket.name}{SUFFIX}"
-    write_text(place, (finding / "program.txt").read_text(encoding="utf-8"))
+    write_text(place, (finding / PROGRAM).read_text(encoding="utf-8"))
     show(f"{place}: acl-cts run --group regression executes it")
     return 0
 
@@ -305,15 +311,6 @@ def target(out: Path, **given: Any) -> int:
     made = write_target(load_spec(more=take_tables(given)), out, __version__)
     show(f"{made.folder}: target.c, {counted(made.seeds, 'seed')}; {made.folder}/build.sh replay LIBRARY builds it")
     return 0
-
-
-def _copied(found: Known, folder: Path) -> int:
-    place = folder / found.folder.name
-    if place.exists():
-        return 0
-    make_folder(folder)
-    shutil.copytree(found.folder, place)
-    return 1
 
 
 def _minimised(corpus: Path, sources: tuple[Path, ...], backend: str, options: Options) -> tuple[int, int]:

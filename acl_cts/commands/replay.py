@@ -19,7 +19,7 @@ from acl_cts.commands.options import take_options, targeting
 from acl_cts.conformance.failures import PROGRAM, SETTING, TRACE
 from acl_cts.conformance.setting import Setting, setting_from_json, setting_of
 from acl_cts.fuzz.bucket import Bucket, root_of
-from acl_cts.fuzz.findings import bucket_in
+from acl_cts.fuzz.findings import FINDING, bucket_in
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import RED, CaseResult, case_to_json
@@ -134,7 +134,8 @@ def _places(path: Path) -> list[Path]:
     if not path.is_dir() or (path / PROGRAM).exists():
         return [path]
     kept = path / "failures" if (path / "failures").is_dir() else path
-    found = sorted(file.parent for depth in ("*", "*/*") for file in kept.glob(f"{depth}/{PROGRAM}"))
+    names = (PROGRAM, FINDING)  # a finding that lost its program is told of
+    found = sorted({file.parent for depth in ("*", "*/*") for name in names for file in kept.glob(f"{depth}/{name}")})
     if not found:
         raise ReportError(f"{path}: holds no failure; replay takes a {PROGRAM}, a failure folder or a report with some")
     return found
