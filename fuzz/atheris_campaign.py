@@ -164,6 +164,7 @@ class AtherisCampaign(Campaign):
                 if stood > self.plan.options.call_timeout:
                     child.kill()
             child.capture.trim()
+            yield from self._scout(running)
             yield from self._tell(folder, running)
 
     def _tell(self, folder: Path, running: Running) -> Iterator[Event]:

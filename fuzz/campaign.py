@@ -14,7 +14,7 @@ from acl_cts.backends.native.session import NativeSession
 from acl_cts.conformance.attempt import Attempt
 from acl_cts.conformance.garbage import tidy
 from acl_cts.conformance.trial import calls
-from acl_cts.fuzz.bucket import Bucket
+from acl_cts.fuzz.bucket import Bucket, root_of
 from acl_cts.fuzz.corpus import Corpus
 from acl_cts.fuzz.deadly import Deadly
 from acl_cts.fuzz.divergence import divergence
@@ -129,9 +129,10 @@ class Campaign:
         self._open_patrols(stack)
 
     def _open_patrols(self, stack: ExitStack) -> None:
-        """A scout for each library. None where a run must be repeatable: what it reaches depends on addresses too."""
-        if self.plan.repeatable or not self.plan.scout:
-            self._no_patrol = "a run that can be repeated has none" if self.plan.scout else "not asked for"
+        """A scout for each library. None where the number of programs is bounded, so that the run can be repeated: how
+        far a scout gets is a question of time."""
+        if self.plan.runs or not self.plan.scout:
+            self._no_patrol = "a bound of programs is for those of the campaign" if self.plan.scout else "not asked for"
             return
         for number, lane in enumerate(self._lanes):
             opened = open_patrol(stack, self.spec, lane, f"{self.plan.seed}/{self.plan.job}/{number}")
@@ -204,9 +205,9 @@ class Campaign:
     def _look_into(self, lane: Lane, scouted: Scouted, running: Running) -> Iterator[Event]:
         """Execute and judge a program of a scout, as any other one."""
         before = lane.triage.sightings.total()
-        for program in (scouted.program, scouted.whole):
-            if program is None or lane.triage.sightings.total() > before:
-                continue
+        for program in (scouted.program, *scouted.others):
+            if lane.triage.sightings.total() > before:
+                break
             for made in self._source.given((program,), f"scout/{scouted.kind}", mending=True):
                 if scouted.kind == LOST:
                     yield from self._lost(lane, made)
@@ -283,6 +284,11 @@ class Campaign:
         attempt = Attempt(answer.trace, judgement)
         if not attempt.failing:
             return
+        root = root_of(judgement, answer.trace, answer.frames)
+        if self._first("failing", lane.target.name, root):
+            yield self._event(
+                "failing", {"backend": lane.target.name, "clause": root.clause, "function": root.function}
+            )
         found = lane.look(program, answer, attempt, history)
         place = None if found is None else store(self.plan.corpus / FOLDER, found, self.spec)
         if found is None or place is None:

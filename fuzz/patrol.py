@@ -16,12 +16,16 @@ from acl_cts.specs.model import Spec
 CALLS = 20_000
 """Calls of one slice of a scout."""
 
-TOLD = 16
-"""Programs of one slice that reached something new and are taken over; the others wait."""
+TOLD = 2
+"""Programs of one slice that reached something new and are taken over: judging one takes as long as some thousand calls
+of a scout. The others wait."""
 
-RICH, POOR, SLOWLY = 2.0, 1.0, 0.99
+RICH, POOR, SLOWLY = 3.0, 2.0, 0.99
 """Time that a scout gets for each second of the rest of a campaign: while it turns something up, in the end when it
 does not, and by what it falls with each slice until then."""
+
+LONGEST = 1.0
+"""Seconds that a scout runs at a stretch at most."""
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class Patrol:
 
     def go(self, avoided: frozenset[str], ends: Callable[[], bool]) -> Iterator[list[Scouted]]:
         """What each slice turns up, until its time is used up or `ends` says so; no function of `avoided` is called."""
-        self._credit += self._share * (time.monotonic() - self._since)
+        self._credit = min(self._credit + self._share * (time.monotonic() - self._since), LONGEST)
         while self._credit > 0 and not ends():
             started = time.monotonic()
             found = self.scout.slice(CALLS, TOLD, avoided)

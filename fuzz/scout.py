@@ -30,7 +30,7 @@ from acl_cts.fuzz.scouted import read_transcript
 from acl_cts.fuzz.standalone_seed import RECORD, encode_seed
 from acl_cts.fuzz.standalone_target import TEMPLATES, checked_clauses, render_scout
 from acl_cts.specs.model import Spec
-from acl_cts.specs.program import Program
+from acl_cts.specs.program import FailAllocation, Program
 from acl_cts.specs.trace import Capability
 
 HERE = Path(__file__).resolve().parent / "scout"
@@ -45,13 +45,13 @@ _WORD = struct.Struct("<Q")
 @dataclass(frozen=True, slots=True)
 class Scouted:
     """A program worth a closer look. `kind`: it reached something new, broke the promise of `clause`, may have lost
-    memory, ended the process, or is one of many about which nothing is remarkable. `whole`: with what the scout did to
-    give everything back, where it may be that which matters."""
+    memory, ended the process, or is one of many about which nothing is remarkable. `others`: nearly the same, where it
+    is not known what matters: with what the scout did to give everything back, without a fault that was asked for."""
 
     program: Program
     kind: str
     clause: str = ""
-    whole: Program | None = None
+    others: tuple[Program, ...] = ()
 
 
 NEW, BROKEN, LOST, AUDIT, DEADLY = "new", "broken", "lost", "audit", "deadly"
@@ -71,6 +71,7 @@ class Scout:
     spec: Spec
     session: NativeSession
     seed: str
+    audit_every: int = layout.AUDIT_EVERY
     _program: Path = field(init=False)
     _memory: mmap.mmap = field(init=False)
     _descriptor: int = field(init=False)
@@ -89,6 +90,7 @@ class Scout:
         first, second = struct.unpack("<2Q", sha256(self.seed.encode()).digest()[:16])
         self._set("dice0", first)
         self._set("dice1", second | 1)
+        self._set("audit_every", self.audit_every)
         self._set("watched", int(self.session.watches_leaks))
         self.give(Program(macro.body) for macro in macros(self.spec))
 
@@ -99,7 +101,7 @@ class Scout:
             data = encode_seed(self.spec, program)
             if not data or len(data) > layout.MOST * RECORD or at == layout.ENTRIES:
                 continue
-            head = struct.pack("<6I", len(data) // RECORD, 0, 0, 1, layout.GIVEN, 0)
+            head = struct.pack("<6I", len(data) // RECORD, 0, 0, 0, layout.GIVEN, 1)
             place = layout.ENTRIES_AT + at * layout.ENTRY_BYTES
             self._memory[place : place + len(head) + len(data)] = head + data
             at += 1
@@ -138,7 +140,7 @@ class Scout:
     @property
     def edges(self) -> int:
         """Edges of the library reached so far."""
-        return self._get("edges")
+        return layout.EDGE_CELLS - self._memory[layout.SEEN_AT : layout.STATES_AT].count(0)
 
     @property
     def pid(self) -> int | None:
@@ -229,9 +231,12 @@ class Scout:
     def _read(self, words: Sequence[int], kind: str, where: int = 0) -> list[Scouted]:
         counted = kind == LOST and Capability.LIVE_COUNT in self.session.capabilities
         program = read_transcript(self.spec, words, counted=counted)
-        whole = read_transcript(self.spec, words, clean_up=True) if kind in (BROKEN, DEADLY) else program
+        if kind not in (BROKEN, DEADLY):
+            return [Scouted(program, kind)] if program.body else []
+        whole = read_transcript(self.spec, words, clean_up=True)
+        others = dict.fromkeys((program, _without_faults(program), whole, _without_faults(whole)))
         clause = self._clause(where) if kind == BROKEN else ""
-        return [Scouted(program, kind, clause, whole if whole != program else None)] if program.body else []
+        return [Scouted(program, kind, clause, tuple(others)[1:])] if program.body else []
 
     def _clause(self, where: int) -> str:
         """The clause of a rule or promise that is told by its place."""
@@ -249,6 +254,10 @@ class Scout:
 
     def _set(self, name: str, value: int) -> None:
         _WORD.pack_into(self._memory, 8 * layout.CONTROL.index(name), value)
+
+
+def _without_faults(program: Program) -> Program:
+    return Program(tuple(s for s in program.body if not isinstance(s, FailAllocation)))
 
 
 def build_scout(spec: Spec, session: NativeSession) -> Path:

@@ -11,12 +11,12 @@ CONTROL = (
     "avoided",
     "touch",
     "watched",
+    "audit_every",
     "dice0",
     "dice1",
     "progress",
     "programs",
     "calls",
-    "edges",
     "entries",
     "length",
     "reports",
@@ -26,8 +26,8 @@ CONTROL = (
 )
 """Words of the control page: what is asked for, the state of the dice, then what was done. `avoided`: functions that
 are not called, a bit each; `touch`: data areas may be reached; `watched`: memory is looked at after each program;
-`length`: words of the transcript of the program that runs, 0 when none does; `renew`: too much was left behind in the
-process."""
+`audit_every`: one program in so many is told of although nothing is remarkable about it; `length`: words of the
+transcript of the program that runs, 0 when none does; `renew`: too much was left behind in the process."""
 
 MOST = 40
 """Records of an input at most."""
@@ -60,7 +60,7 @@ SUSPECTS = 12
 """Programs that may have lost memory that are told of."""
 
 AUDIT_EVERY = 4096
-"""One program in so many is judged by the oracle although nothing is remarkable about it."""
+"""Programs of which one is judged by the oracle too, although nothing is remarkable about it."""
 
 ARMED = 200
 """Value of a record's third byte that lets an inner allocation fail first."""

@@ -106,11 +106,11 @@ class _Reader:
 
     def _repeated(self, run: list[_Done]) -> Repeat | None:
         loop = f"t{self.count + 1}"
-        values: list[Value] = []
+        values: list[Value | None] = []
         for place in range(len(run[0].args)):
             each = [self._value(done, place) for done in run]
             value = each[0] if len(set(each)) == 1 else _counted(each, loop)
-            if value is None:
+            if value is None and each[0] is not None:
                 return None
             values.append(value)
         call = self._written(run[0], values, loop)

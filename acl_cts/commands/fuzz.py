@@ -101,6 +101,12 @@ class Duration(click.ParamType[float]):
     help="What makes the programs. [default: atheris for core and simulator where it and clang are there, else worker]",
 )
 @click.option(
+    "--scout/--no-scout",
+    default=True,
+    show_default=True,
+    help="Let a scout in C, made of the same tables, try what the oracle has no time for; not with --runs.",
+)
+@click.option(
     "--quota", default=QUOTA >> 20, show_default=True, type=click.IntRange(1), metavar="MIB", help="Size of the corpus."
 )
 @targeting
@@ -138,6 +144,7 @@ def _plan(given: dict[str, Any]) -> CampaignPlan:
         jobs=jobs,
         empty=given["empty"],
         quota=given["quota"] << 20,
+        scout=given["scout"],
         repeatable=bool(runs) and jobs == 1,
     )
     return replace(plan, engine=_engine(plan, given["engine"]))

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 struct entry {
-    uint32_t count, calls, turns, paid, told, unused;
+    uint32_t count, calls, turns, paid, told, prime; /* prime: given, or reached edges */
     uint8_t records[MOST * RECORD];
 };
 _Static_assert(sizeof(struct entry) == ENTRY_BYTES, "entries are laid out as the parent expects");
@@ -98,8 +98,9 @@ static unsigned seen_edge(uint32_t edge, uint8_t count)
 {
     uint8_t *cell = shared + SEEN_AT + edge, bucket = hit_bucket(count);
     const unsigned is_new = (*cell & bucket) == 0;
-    control->edges += *cell == 0;
     *cell |= bucket;
+    if (is_new)
+        note_news(cell, bucket);
     return is_new;
 }
 
@@ -144,7 +145,7 @@ static int find_range(struct dl_phdr_info *info, size_t size, void *data)
 
 /* ------------------------------------------------------------------------------------------------- making programs */
 
-static struct {
+static struct input {
     unsigned count;
     struct entry *parent;
     bool used[MOST];
@@ -158,12 +159,12 @@ static uint64_t some_integer(void)
 
 static void make_number(uint8_t *to, const struct parameter *q)
 {
-    enum { OWN = 4, SMALL = 8, WIDTH = 11, ANY = 12, HANDLES = 15, WAYS = 16 };
+    enum { TYPICAL = 4, OWN = 7, SMALL = 10, WIDTH = 12, ANY = 13, HANDLES = 15, WAYS = 16 };
     static const uint8_t widths[] = {8, 16, 31, 32, 63};
     const unsigned way = below(WAYS);
     uint64_t raw = some_integer();
     if (way < OWN && q != NULL && q->owned)
-        raw = q->own[below(q->owned)];
+        raw = q->own[way < TYPICAL ? 0 : below(q->owned)];
     else if (way < SMALL)
         raw = below(1u << below(10));
     else if (way < WIDTH)
@@ -317,9 +318,13 @@ static struct entry *pick(void)
 {
     struct entry *best = NULL;
     double most = -1;
+    const bool any = below(2);
     for (unsigned k = 0; k < 4; k++) {
         struct entry *e = &entries[below((unsigned)control->entries)];
-        const double promise = (1.0 + 4.0 * e->paid) / (1.0 + e->turns) / __builtin_sqrt(10.0 + e->calls);
+        for (unsigned tries = 0; !any && !e->prime && tries < 16; tries++)
+            e = &entries[below((unsigned)control->entries)];
+        const double cost = 10.0 + e->calls;
+        const double promise = (1.0 + 4.0 * e->paid) / (1.0 + e->turns) / (any ? cost : __builtin_sqrt(cost));
         if (promise > most) {
             most = promise;
             best = e;
@@ -419,6 +424,7 @@ static void make_input(void)
 /* ---------------------------------------------------------------------------------------------- running and telling */
 
 typedef void (*fail_function)(uint64_t);
+typedef uint64_t (*fired_function)(void);
 typedef void (*live_function)(uint64_t *, uint64_t *);
 typedef uint64_t (*capabilities_function)(void);
 typedef int (*init_function)(const char *);
@@ -426,6 +432,8 @@ typedef int (*device_function)(int32_t);
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 static fail_function fail_allocation;
+static fired_function faults_fired;
+static uint64_t fired_before;
 static live_function live_count;
 
 struct balance {
@@ -449,12 +457,24 @@ struct reached {
 
 enum result { FINE, BROKEN_PROMISE, BAD_AREA };
 
+static uint64_t armed_at; /* where the transcript tells of it */
+
+/* A fault that never came is not told of: a program that waits for one in vain is not judged. */
+static void disarm(void)
+{
+    fail_allocation(0);
+    if (faults_fired != NULL && faults_fired() == fired_before && armed_at < noted)
+        words[armed_at] = (uint64_t)OP_RECORD << 56;
+}
+
 static void run_records(void)
 {
     for (unsigned k = 0; k < input.count; k++) {
         const unsigned before = program.calls;
-        if (input.records[k][2] == ARMED && fail_allocation != NULL) {
+        if (input.records[k][2] == ARMED && fail_allocation != NULL && !program.armed) {
             const uint64_t nth = 1 + input.records[k][3] % 4u;
+            armed_at = noted;
+            fired_before = faults_fired != NULL ? faults_fired() : 0;
             note((uint64_t)OP_FAIL << 56 | nth);
             fail_allocation(nth);
             program.armed = true;
@@ -463,7 +483,7 @@ static void run_records(void)
         input.used[k] = program.calls > before;
     }
     if (program.armed)
-        fail_allocation(0);
+        disarm();
     clean_up();
 }
 
@@ -480,7 +500,7 @@ static enum result run(struct reached *reached)
 {
     noted = 0;
     control->length = 0;
-    new_states = 0;
+    new_states = news.count = 0;
     poisoned = false;
     memset(input.used, 0, sizeof input.used);
     start_program();
@@ -491,9 +511,11 @@ static enum result run(struct reached *reached)
     else {
         result = poisoned ? BAD_AREA : BROKEN_PROMISE;
         if (program.armed)
-            fail_allocation(0);
+            disarm();
         left += still_there();
     }
+    control->programs++;
+    control->calls += program.calls;
     const unsigned edges_found = cover_end(reached != NULL && result == FINE);
     if (reached != NULL)
         *reached = (struct reached){edges_found, new_states};
@@ -503,7 +525,7 @@ static enum result run(struct reached *reached)
 static bool tell(enum report kind, uint64_t where)
 {
     uint64_t *heads = (uint64_t *)(void *)(shared + REPORTS_AT);
-    const uint64_t most = kind == REPORT_NEW || kind == REPORT_AUDIT ? control->reports_wanted : REPORTS;
+    const uint64_t most = kind == REPORT_NEW ? control->reports_wanted : REPORTS;
     if (control->reports >= most || control->report_length + noted > REPORT_WORDS || noted == WORDS)
         return false;
     uint64_t *head = heads + 4 * control->reports;
@@ -543,8 +565,47 @@ static void tell_broken(enum result result)
         ++*told;
 }
 
+/* Whether the input reaches all of this once more. */
+static bool reaches(const struct news *wanted)
+{
+    struct reached reached;
+    for (unsigned k = 0; k < wanted->count; k++)
+        *wanted->cells[k] &= (uint8_t)~wanted->bits[k];
+    const enum result result = run(&reached);
+    if (result != FINE)
+        tell_broken(result);
+    bool all = result == FINE;
+    for (unsigned k = 0; k < wanted->count; k++) {
+        all &= (*wanted->cells[k] & wanted->bits[k]) != 0;
+        *wanted->cells[k] |= wanted->bits[k];
+    }
+    return all;
+}
+
+/* Leaves out what the input does not need to reach what it reached: what is built on it stays short. */
+static void shorten(void)
+{
+    static struct news wanted;
+    wanted = news;
+    if (wanted.count == NEWS)
+        return;
+    for (unsigned k = input.count; k-- > 0;) {
+        const struct input before = input;
+        erase(k);
+        if (before.used[k] && !reaches(&wanted)) {
+            input = before;
+            input.records[k][2] = 0;
+            if (before.records[k][2] < 256 - TURNS || !reaches(&wanted))
+                input = before;
+        }
+    }
+    if (!reaches(&wanted))
+        memset(input.used, 1, sizeof input.used);
+}
+
 static void keep_input(bool urgent)
 {
+    shorten();
     struct entry *e = &entries[control->entries < ENTRIES ? control->entries : below(ENTRIES)];
     memset(e, 0, sizeof *e);
     for (unsigned k = 0; k < input.count; k++)
@@ -553,7 +614,7 @@ static void keep_input(bool urgent)
     e->calls = program.calls;
     if (control->entries < ENTRIES)
         control->entries++;
-    e->paid = urgent;
+    e->prime = urgent;
     e->told = urgent && tell(REPORT_NEW, 0);
     if (input.parent != NULL)
         input.parent->paid++;
@@ -586,15 +647,13 @@ static void one(void)
     const unsigned left_before = left;
     const struct balance before = weigh();
     const enum result result = run(&reached);
-    control->programs++;
-    control->calls += program.calls;
     if (result != FINE) {
         tell_broken(result);
         return;
     }
     if (reached.edges || reached.states)
         keep_input(reached.edges > 0);
-    else if (below(AUDIT_EVERY) == 0)
+    else if (below((unsigned)control->audit_every) == 0)
         tell(REPORT_AUDIT, 0);
     if (left == left_before && !program.over && !model.full)
         suspect(before);
@@ -606,7 +665,7 @@ static void one(void)
  * reached other states can wait. */
 static void catch_up(void)
 {
-    enum { AT_ONCE = 4 };
+    enum { AT_ONCE = 1 };
     for (unsigned k = 0; k < control->entries && control->reports < AT_ONCE; k++) {
         struct entry *e = &entries[k];
         if (e->told == TOLD)
@@ -621,8 +680,6 @@ static void catch_up(void)
         else if (!given && !tell(REPORT_NEW, 0))
             e->told = UNTOLD;
         e->calls = program.calls;
-        control->programs++;
-        control->calls += program.calls;
     }
 }
 
@@ -675,6 +732,7 @@ static void open_library(const char *path, int device)
     const uint64_t bits = capabilities != NULL ? capabilities() : 0;
     if (bits & FAULTS)
         fail_allocation = AS(fail_function, find("aclctsFailAllocation"));
+    faults_fired = AS(fired_function, find("aclctsFaultsFired"));
     if (bits & LIVE)
         live_count = AS(live_function, find("aclctsLiveCount"));
     control->faults = fail_allocation != NULL;

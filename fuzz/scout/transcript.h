@@ -22,6 +22,21 @@ static void note(uint64_t word)
 
 /* --------------------------------------------------------------------------------------------------------- states */
 
+/* Cells that the program that runs has set as the first one: states, and buckets of edges. */
+enum { NEWS = 256 };
+static struct news {
+    unsigned count;
+    uint8_t *cells[NEWS], bits[NEWS];
+} news;
+
+static void note_news(uint8_t *cell, uint8_t bits)
+{
+    if (news.count < NEWS) {
+        news.cells[news.count] = cell;
+        news.bits[news.count++] = bits;
+    }
+}
+
 enum { PENDING = PARAMS * (FIELDS + 1) + 2 };
 static uint32_t pending[PENDING];
 static unsigned pending_count, new_states;
@@ -82,8 +97,11 @@ static void reach_states(bool failed)
 {
     for (unsigned k = 0; k < pending_count; k++) {
         uint8_t *cell = shared + STATES_AT + mixed(pending[k], failed) % STATES;
-        new_states += *cell == 0;
-        *cell = 1;
+        if (*cell == 0) {
+            *cell = 1;
+            new_states++;
+            note_news(cell, 1);
+        }
     }
 }
 

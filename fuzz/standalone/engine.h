@@ -13,7 +13,7 @@
 
 static struct {
     struct object *slots[KINDS][SLOTS];
-    unsigned counts[KINDS];
+    unsigned counts[KINDS], known[KINDS]; /* handles, and how many there were when the record began */
     uint64_t recent; /* the last integer argument */
     unsigned calls;
     __int128 asked; /* bytes, of everything that was ever asked for in this program */
@@ -129,7 +129,7 @@ static uint64_t choose_known(const struct call *call, unsigned p, unsigned which
 static struct object *choose_handle(int kind, unsigned slot, unsigned turn)
 {
     enum { FROM_END = 200 };
-    const unsigned count = program.counts[kind];
+    const unsigned count = program.known[kind];
     slot = turn + (slot < FROM_END ? slot : count - (256 - slot) % (count + 1));
     for (unsigned k = 0; k < count; k++) {
         struct object *found = program.slots[kind][(slot + k) % count];
@@ -410,6 +410,7 @@ static void run_record(const uint8_t *record)
     if (!IS_THERE(f))
         return;
     NOTE_RECORD(turns);
+    memcpy(program.known, program.counts, sizeof program.known);
     for (unsigned turn = 0; turn < turns && program.calls < CALLS && !program.over && !model.full; turn++) {
         if (!prepare(f, &call, record, turn))
             return;
