@@ -10,6 +10,7 @@ from acl_cts.fuzz.scout_layout import (
     OP_CLEAN,
     OP_FAIL,
     OP_RECORD,
+    OP_TOUCH,
     TAG_CALLBACK,
     TAG_CELL,
     TAG_DATA,
@@ -31,6 +32,7 @@ from acl_cts.specs.program import (
     Object,
     Program,
     Ramp,
+    Read,
     Ref,
     Repeat,
     Room,
@@ -77,7 +79,11 @@ class _Reader:
                 continue
             self._flush(run)
             at += 1
-            if kind == OP_FAIL:
+            if kind == OP_TOUCH:
+                ref = self.names[words[at]]
+                self.body += [Read(ref, 0, 1), Read(ref, low - 1, 1)]
+                at += 1
+            elif kind == OP_FAIL:
                 self.body.append(FailAllocation(low))
             elif kind == OP_CLEAN and not clean_up:
                 return

@@ -187,19 +187,22 @@ static void note_return(const struct function *f, const struct call *call, int64
 
 extern void *__asan_region_is_poisoned(void *start, size_t size) __attribute__((weak));
 
-static void note_area(uint8_t *start, size_t size)
+/* An area of which not every byte can be used ends the program; the transcript tells which one. */
+static void note_area(value owner, uint8_t *start, size_t size)
 {
-    if (__asan_region_is_poisoned != NULL && __asan_region_is_poisoned(start, size) != NULL) {
-        poisoned = true;
-        longjmp(stopped, 1);
-    }
+    if (__asan_region_is_poisoned == NULL || __asan_region_is_poisoned(start, size) == NULL)
+        return;
+    note((uint64_t)OP_TOUCH << 56 | size);
+    note((uint64_t)(owner.is.object - model.objects));
+    poisoned = true;
+    longjmp(stopped, 1);
 }
 
 #define NOTE_RECORD(turns) note((uint64_t)OP_RECORD << 56 | (turns))
 #define NOTE_CALL(f, call) note_call(f, call)
 #define NOTE_RETURN(f, call, code) note_return(f, call, code)
 #define NOTE_CLEAN_UP() note((uint64_t)OP_CLEAN << 56)
-#define NOTE_AREA(start, size) note_area((uint8_t *)(uintptr_t)(start), size)
+#define NOTE_AREA(owner, start, size) note_area(owner, (uint8_t *)(uintptr_t)(start), size)
 #define IS_THERE(f) (there[(f) - functions] && !(control->avoided >> ((f) - functions) & 1))
 #define MAY_TOUCH (control->touch != 0)
 #define ACL_CTS_TOUCH

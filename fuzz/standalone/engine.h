@@ -6,7 +6,7 @@
 #define NOTE_CALL(f, call)
 #define NOTE_RETURN(f, call, code)
 #define NOTE_CLEAN_UP()
-#define NOTE_AREA(start, size)
+#define NOTE_AREA(owner, start, size)
 #define IS_THERE(f) true
 #define MAY_TOUCH true
 #endif
@@ -332,7 +332,7 @@ static void touch(const struct function *f, const struct call *call)
     if (size.kind != NUMBER || size.is.number <= 0 || size.is.number > FLOOR_ALLOCATION)
         return;
     volatile uint8_t *start = address_to((uint64_t)call->outs[f->base].is.number);
-    NOTE_AREA(start, (size_t)size.is.number);
+    NOTE_AREA(call->args[f->owner], start, (size_t)size.is.number);
     start[0] = start[0];
     start[(size_t)size.is.number - 1] = start[(size_t)size.is.number - 1];
 #else
