@@ -662,7 +662,7 @@ class Follower:
     def _argument(self, function: Function, param: Param, given: dict[str, Value], counters: Counters) -> Any:
         """A value that fits `param`; None to leave it out, `_DROP` when there is none."""
         value = given.get(param.name)
-        if isinstance(value, Null) and param.kind is not Kind.INTEGER:
+        if isinstance(value, Null) and (param.out or param.kind is not Kind.INTEGER):
             return value
         if param.out:
             return None

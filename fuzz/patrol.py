@@ -20,9 +20,9 @@ TOLD = 2
 """Programs of one slice that reached something new and are taken over: judging one takes as long as some thousand calls
 of a scout. The others wait."""
 
-RICH, POOR, SLOWLY = 3.0, 2.0, 0.99
-"""Time that a scout gets for each second of the rest of a campaign: while it turns something up, in the end when it
-does not, and by what it falls with each slice until then."""
+RICH, POOR, SLOWLY = 3.0, 1.0, 0.97
+"""Time that a scout gets for each second of the rest of a campaign, at first and later on, and by what it falls with
+each slice until then: what a scout can see, it mostly sees soon."""
 
 LONGEST = 1.0
 """Seconds that a scout runs at a stretch at most."""
@@ -45,7 +45,7 @@ class Patrol:
             started = time.monotonic()
             found = self.scout.slice(CALLS, TOLD, avoided)
             self._credit -= time.monotonic() - started
-            self._share = RICH if found else max(self._share * SLOWLY, POOR)
+            self._share = max(self._share * SLOWLY, POOR)
             yield found
         self._credit = min(self._credit, 0.0)
         self._since = time.monotonic()

@@ -26,7 +26,7 @@ from acl_cts.backends.native.session import NativeSession
 from acl_cts.backends.native.worker import environment_of
 from acl_cts.fuzz import scout_layout as layout
 from acl_cts.fuzz.macros import macros
-from acl_cts.fuzz.scouted import read_transcript
+from acl_cts.fuzz.scouted import read_transcript, split_transcript
 from acl_cts.fuzz.standalone_seed import RECORD, encode_seed
 from acl_cts.fuzz.standalone_target import TEMPLATES, checked_clauses, render_scout
 from acl_cts.specs.model import Spec
@@ -45,8 +45,8 @@ _WORD = struct.Struct("<Q")
 @dataclass(frozen=True, slots=True)
 class Scouted:
     """A program worth a closer look. `kind`: it reached something new, broke the promise of `clause`, may have lost
-    memory, ended the process, or is one of many about which nothing is remarkable. `others`: nearly the same, where it
-    is not known what matters: with what the scout did to give everything back, without a fault that was asked for."""
+    memory, ended the process, or is one of many about which nothing is remarkable. `others`: the same with more or less
+    of what may matter: what the scout did to give everything back, faults that were asked for, the programs before."""
 
     program: Program
     kind: str
@@ -177,6 +177,7 @@ class Scout:
         return False
 
     def _start(self) -> None:
+        self._set("passed", 0)
         setup = self.session.setup
         child_commands, self._commands = os.pipe2(os.O_CLOEXEC)
         self._replies, child_replies = os.pipe2(os.O_CLOEXEC)
@@ -220,21 +221,30 @@ class Scout:
         for number in range(self._get("reports")):
             kind, where, start, length = _HEAD.unpack_from(self._memory, layout.REPORTS_AT + _HEAD.size * number)
             words = self._words(layout.REPORT_WORDS_AT + 8 * start, length)
-            found += self._read(words, _KINDS[kind], where)
+            before, last = split_transcript(words) if _KINDS[kind] == BROKEN else ([], words)
+            found += self._read(before, last, _KINDS[kind], where)
         self._set("reports", 0)
         return found
 
     def _last(self) -> list[Scouted]:
         """The program that ended the process."""
-        return self._read(self._words(layout.WORDS_AT, self._get("length")), DEADLY)
+        count, before = self._get("passed"), list[Sequence[int]]()
+        for number in range(max(0, count - layout.PASSED), count):
+            at = layout.PASSED_AT + 8 * (number % layout.PASSED) * layout.PASSED_WORDS
+            before.append(self._words(at + 8, min(*self._words(at, 1), layout.PASSED_WORDS - 1)))
+        return self._read(before, self._words(layout.WORDS_AT, self._get("length")), DEADLY)
 
-    def _read(self, words: Sequence[int], kind: str, where: int = 0) -> list[Scouted]:
+    def _read(self, before: Sequence[Sequence[int]], last: Sequence[int], kind: str, where: int = 0) -> list[Scouted]:
+        """What words tell of: programs that passed before, and the one that counts."""
         counted = kind == LOST and Capability.LIVE_COUNT in self.session.capabilities
-        program = read_transcript(self.spec, words, counted=counted)
+        program = read_transcript(self.spec, last, counted=counted)
         if kind not in (BROKEN, DEADLY):
             return [Scouted(program, kind)] if program.body else []
-        whole = read_transcript(self.spec, words, clean_up=True)
+        whole = read_transcript(self.spec, last, clean_up=True)
         others = dict.fromkeys((program, _without_faults(program), whole, _without_faults(whole)))
+        passed = [read_transcript(self.spec, each, clean_up=True, mark=f"p{k}_") for k, each in enumerate(before)]
+        if passed:
+            others[Program((*(s for each in passed for s in each.body), *whole.body))] = None
         clause = self._clause(where) if kind == BROKEN else ""
         return [Scouted(program, kind, clause, tuple(others)[1:])] if program.body else []
 

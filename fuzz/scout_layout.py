@@ -22,12 +22,14 @@ CONTROL = (
     "reports",
     "report_length",
     "renew",
+    "passed",
     "faults",
 )
 """Words of the control page: what is asked for, the state of the dice, then what was done. `avoided`: functions that
 are not called, a bit each; `touch`: data areas may be reached; `watched`: memory is looked at after each program;
 `audit_every`: one program in so many is told of although nothing is remarkable about it; `length`: words of the
-transcript of the program that runs, 0 when none does; `renew`: too much was left behind in the process."""
+transcript of the program that runs, 0 when none does; `renew`: too much was left behind in the process;
+`passed`: programs of this process that are over."""
 
 MOST = 40
 """Records of an input at most."""
@@ -36,6 +38,9 @@ FUNCTIONS_MOST, PLACES = 64, 64
 """Functions, and rules and promises of each, that are told apart."""
 
 WORDS = 1 << 16
+PASSED, PASSED_WORDS = 3, 4096
+"""Programs before the one that runs whose transcripts are kept, and words of each; the first says how many follow."""
+
 REPORTS = 256
 REPORT_WORDS = 1 << 19
 EDGE_CELLS = 1 << 16
@@ -50,7 +55,8 @@ REPORT_WORDS_AT = REPORTS_AT + 32 * REPORTS
 SEEN_AT = REPORT_WORDS_AT + 8 * REPORT_WORDS
 STATES_AT = SEEN_AT + EDGE_CELLS
 TOLD_AT = STATES_AT + STATES
-ENTRIES_AT = TOLD_AT + (FUNCTIONS_MOST + 1) * PLACES
+PASSED_AT = TOLD_AT + (FUNCTIONS_MOST + 1) * PLACES
+ENTRIES_AT = PASSED_AT + 8 * PASSED * PASSED_WORDS
 SHARED_BYTES = ENTRIES_AT + ENTRIES * ENTRY_BYTES
 
 LOOKS = 6

@@ -60,6 +60,7 @@ class _Done:
 @dataclass(slots=True)
 class _Reader:
     spec: Spec
+    mark: str = ""
     functions: list[Function] = field(default_factory=list)
     names: dict[int, Ref] = field(default_factory=dict)
     body: list[Statement] = field(default_factory=list)
@@ -111,7 +112,7 @@ class _Reader:
         run.clear()
 
     def _repeated(self, run: list[_Done]) -> Repeat | None:
-        loop = f"t{self.count + 1}"
+        loop = f"{self.mark}t{self.count + 1}"
         values: list[Value | None] = []
         for place in range(len(run[0].args)):
             each = [self._value(done, place) for done in run]
@@ -132,7 +133,7 @@ class _Reader:
         if not _creating(function):
             return Call(function.name, args)
         self.count += 1
-        name = f"h{self.count}"
+        name = f"{self.mark}h{self.count}"
         self._name(done, name, 0 if loop else None)
         return Call(function.name, args, Target(name, Index(0, loop) if loop else None))
 
@@ -185,9 +186,23 @@ def _creating(function: Function) -> tuple[str, ...]:
     return (*params, *(("ret",) if "ret" in function.creates else ()))
 
 
-def read_transcript(spec: Spec, words: Sequence[int], *, clean_up: bool = False, counted: bool = False) -> Program:
+def split_transcript(words: Sequence[int]) -> tuple[list[Sequence[int]], Sequence[int]]:
+    """The transcripts of the programs before, and that of the last one: how many there are before stands in front, and
+    how many words each has in front of it. Raises IndexError for words that are damaged."""
+    found: list[Sequence[int]] = []
+    at = 1
+    for _ in range(words[0]):
+        found.append(words[at + 1 : at + 1 + words[at]])
+        at += 1 + words[at]
+    return found, words[at:]
+
+
+def read_transcript(
+    spec: Spec, words: Sequence[int], *, clean_up: bool = False, counted: bool = False, mark: str = ""
+) -> Program:
     """The program that a transcript tells of; `clean_up`: with what was done to give everything back, `counted`: with a
-    count of what is live in front. Raises ValueError or IndexError for a transcript that is damaged."""
-    reader = _Reader(spec)
+    count of what is live in front, `mark`: with this in front of each name. Raises ValueError or IndexError for a
+    transcript that is damaged."""
+    reader = _Reader(spec, mark)
     reader.read(words, clean_up)
     return Program((*((Live(),) if counted else ()), *reader.body))

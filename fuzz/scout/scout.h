@@ -495,9 +495,21 @@ static unsigned still_there(void)
     return count;
 }
 
+/* Keeps what the last program did: a failure may need it. */
+static void keep_passed(void)
+{
+    if (noted == 0 || noted >= PASSED_WORDS)
+        return;
+    uint64_t *slot = (uint64_t *)(void *)(shared + PASSED_AT) + control->passed % PASSED * PASSED_WORDS;
+    slot[0] = noted;
+    memcpy(slot + 1, words, (size_t)noted * 8);
+    control->passed++;
+}
+
 /* Runs the input; afterwards its transcript is in `words`. `reached`: how much is new, NULL where that is not asked. */
 static enum result run(struct reached *reached)
 {
+    keep_passed();
     noted = 0;
     control->length = 0;
     new_states = news.count = 0;
@@ -522,19 +534,38 @@ static enum result run(struct reached *reached)
     return result;
 }
 
+/* Puts words behind those of the report that is being written. */
+static void add_words(const uint64_t *from, uint64_t count)
+{
+    memcpy(shared + REPORT_WORDS_AT + 8 * control->report_length, from, (size_t)count * 8);
+    control->report_length += count;
+}
+
+/* The programs before: how many, then of each how many words, and these. */
+static void add_passed(void)
+{
+    const uint64_t count = control->passed < PASSED ? control->passed : PASSED;
+    add_words(&count, 1);
+    for (uint64_t n = control->passed - count; n < control->passed; n++) {
+        const uint64_t *slot = (uint64_t *)(void *)(shared + PASSED_AT) + n % PASSED * PASSED_WORDS;
+        add_words(slot, slot[0] + 1);
+    }
+}
+
 static bool tell(enum report kind, uint64_t where)
 {
     uint64_t *heads = (uint64_t *)(void *)(shared + REPORTS_AT);
     const uint64_t most = kind == REPORT_NEW ? control->reports_wanted : REPORTS;
-    if (control->reports >= most || control->report_length + noted > REPORT_WORDS || noted == WORDS)
+    if (control->reports >= most || control->report_length + noted + PASSED * PASSED_WORDS > REPORT_WORDS || noted == WORDS)
         return false;
     uint64_t *head = heads + 4 * control->reports;
     head[0] = kind;
     head[1] = where;
     head[2] = control->report_length;
-    head[3] = noted;
-    memcpy(shared + REPORT_WORDS_AT + 8 * control->report_length, words, (size_t)noted * 8);
-    control->report_length += noted;
+    if (kind == REPORT_BROKEN)
+        add_passed();
+    add_words(words, noted);
+    head[3] = control->report_length - head[2];
     control->reports++;
     return true;
 }

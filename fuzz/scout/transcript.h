@@ -187,15 +187,23 @@ static void note_return(const struct function *f, const struct call *call, int64
 
 extern void *__asan_region_is_poisoned(void *start, size_t size) __attribute__((weak));
 
-/* An area of which not every byte can be used ends the program; the transcript tells which one. */
+static bool is_poisoned(uint8_t *start, size_t size)
+{
+    return __asan_region_is_poisoned != NULL && __asan_region_is_poisoned(start, size) != NULL;
+}
+
+/* An area of which not every byte can be used ends the program; of a large one both ends are looked at. */
 static void note_area(value owner, uint8_t *start, size_t size)
 {
-    if (__asan_region_is_poisoned == NULL || __asan_region_is_poisoned(start, size) == NULL)
-        return;
+    enum { END = 1 << 16 };
     note((uint64_t)OP_TOUCH << 56 | size);
     note((uint64_t)(owner.is.object - model.objects));
-    poisoned = true;
-    longjmp(stopped, 1);
+    control->length = noted;
+    const size_t part = size < END ? size : END;
+    if (is_poisoned(start, part) || is_poisoned(start + size - part, part)) {
+        poisoned = true;
+        longjmp(stopped, 1);
+    }
 }
 
 #define NOTE_RECORD(turns) note((uint64_t)OP_RECORD << 56 | (turns))

@@ -329,7 +329,7 @@ static void touch(const struct function *f, const struct call *call)
         return;
     value region = call->args[f->owner].is.object->fields[f->region];
     value size = region.kind == OBJECT ? region.is.object->fields[f->extent] : unknown;
-    if (size.kind != NUMBER || size.is.number <= 0 || size.is.number > FLOOR_ALLOCATION)
+    if (size.kind != NUMBER || size.is.number <= 0)
         return;
     volatile uint8_t *start = address_to((uint64_t)call->outs[f->base].is.number);
     NOTE_AREA(call->args[f->owner], start, (size_t)size.is.number);
@@ -367,16 +367,16 @@ static void execute(const struct function *f, struct call *call)
     if (failed && outcome == MUST_SUCCEED && !short_of)
         broken(f, call, clause, code);
     check_promises(f, call, failed ? REFUSAL : SUCCESS, code);
-    if (!failed) {
+    if (!failed)
         f->effect(call);
-        touch(f, call);
-    }
     for (unsigned p = 0; p < f->count; p++)
         if (f->parameters[p].creates >= 0)
             keep(f->parameters[p].creates, call->made[p]);
     if (f->creates >= 0)
         keep(f->creates, call->made_ret);
     NOTE_RETURN(f, call, code);
+    if (!failed)
+        touch(f, call);
 }
 
 /* Gives back what certainly lives and can certainly be given back. */
