@@ -15,6 +15,7 @@ from acl_cts.fuzz.schedule import Schedule
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Spec
+from acl_cts.specs.plan import plan
 from acl_cts.specs.program import (
     MAX_REPEAT,
     Call,
@@ -34,14 +35,19 @@ from acl_cts.specs.program import (
     Steady,
     Target,
     Value,
+    When,
     Write,
     children,
+    walk,
 )
 from acl_cts.specs.program_rules import MAX_NAME, THREADS
 from acl_cts.specs.trace import Capability
 
 LONGEST = 120
 """Top-level statements of a program at most; what is longer only gets shorter."""
+
+FEW_OPENS = 4
+"""Open points of a program of which all answers are followed."""
 
 NOBODY = Ref("nobody")
 """Stands for no handle, so that another one is chosen in its place."""
@@ -63,6 +69,7 @@ class Mutator:
         self, spec: Spec, capabilities: frozenset[Capability], seed: int, *, without: frozenset[str] = frozenset()
     ) -> None:
         self._dice = random.Random(seed)
+        self._spec = spec
         self._generator = Generator(spec, capabilities, without=without)
         families = sorted({form.facts.function.family for form in self._generator.forms.values()})
         self._families = [
@@ -96,6 +103,20 @@ class Mutator:
 
     def mend(self, program: Program) -> Program:
         """`program` without undefined calls, and without what cannot be done here; for what comes from elsewhere."""
+        return self._certain(program) or self._followed(program)
+
+    def _certain(self, program: Program) -> Program | None:
+        """A program with blocks that depend on an answer as it is, if it is free of undefined calls whatever is
+        answered: following it as it grows cannot know that."""
+        inside = [s for s in walk(program.body) if not isinstance(s, Call)]
+        if not inside or not all(isinstance(s, When) for s in inside):
+            return None
+        if not all(s.function in self._generator.forms for s in walk(program.body) if isinstance(s, Call)):
+            return None
+        known = plan(self._spec, program.body)
+        return None if known.undefined or len(known.opens) > FEW_OPENS else Program(program.body, known.cleanup)
+
+    def _followed(self, program: Program) -> Program:
         follower = self._follower()
         follower.add_all(program)
         return follower.finish()

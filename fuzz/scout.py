@@ -241,7 +241,8 @@ class Scout:
         if kind not in (BROKEN, DEADLY):
             return [Scouted(program, kind)] if program.body else []
         whole = read_transcript(self.spec, last, clean_up=True)
-        others = dict.fromkeys((program, _without_faults(program), whole, _without_faults(whole)))
+        answered = read_transcript(self.spec, last, answered=True)
+        others = dict.fromkeys((program, answered, _without_faults(program), whole, _without_faults(whole)))
         passed = [read_transcript(self.spec, each, clean_up=True, mark=f"p{k}_") for k, each in enumerate(before)]
         if passed:
             others[Program((*(s for each in passed for s in each.body), *whole.body))] = None

@@ -76,6 +76,9 @@ UNTOLD, TOLD, GIVEN = 0, 1, 2
 
 REPORT_NEW, REPORT_BROKEN, REPORT_LOST, REPORT_AUDIT = range(4)
 OP_CALL, OP_RECORD, OP_FAIL, OP_CLEAN, OP_TOUCH = range(1, 6)
+BACK_RETURNED, BACK_REFUSED, BACK_OPEN = 1, 2, 4
+"""What a transcript says behind the arguments of a call: it came back; with a refusal; either answer was right."""
+
 TAG_NULL, TAG_HANDLE, TAG_NUMBER, TAG_DATA, TAG_ROOM, TAG_CALLBACK, TAG_OBJECT, TAG_CELL = range(8)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acl_cts.fuzz.scout_layout import (
+    BACK_OPEN,
+    BACK_REFUSED,
     OP_CALL,
     OP_CLEAN,
     OP_FAIL,
@@ -39,7 +41,9 @@ from acl_cts.specs.program import (
     Statement,
     Target,
     Value,
+    When,
 )
+from acl_cts.specs.program_rules import MAX_NESTING
 
 FEW = 3
 """Equal calls in a row from which on they are written as a repetition."""
@@ -50,21 +54,25 @@ Word = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """A call: number of the function, arguments, and the objects that each creating output made (0 for none)."""
+    """A call: number of the function, arguments, the objects that each creating output made (0 for none), and the
+    answer where either was right: whether it was accepted."""
 
     function: int
     args: tuple[Word, ...]
     made: tuple[int, ...]
+    answer: bool | None = None
 
 
 @dataclass(slots=True)
 class _Reader:
     spec: Spec
     mark: str = ""
+    answered: bool = False
     functions: list[Function] = field(default_factory=list)
     names: dict[int, Ref] = field(default_factory=dict)
     body: list[Statement] = field(default_factory=list)
     count: int = 0
+    outer: list[tuple[list[Statement], bool]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.functions = list(self.spec.functions.values())
@@ -92,15 +100,23 @@ class _Reader:
                 raise ValueError(f"a scout's transcript has no word {kind}")
         self._flush(run)
 
+    def finish(self) -> tuple[Statement, ...]:
+        """All statements, blocks closed."""
+        while self.outer:
+            body, (outer, accepted) = self.body, self.outer.pop()
+            self.body = [*outer, When(accepted, tuple(body))] if body else outer
+        return tuple(self.body)
+
     def _call(self, words: Sequence[int], at: int) -> tuple[_Done, int]:
         number = words[at] & (1 << 56) - 1
         function = self.functions[number]
         params, creating = len(function.signature.params), _creating(function)
         start, end = at + 1, at + 1 + 2 * params
         args = tuple(zip(words[start:end:2], words[start + 1 : end : 2], strict=True))
-        back = end < len(words) and words[end] == 1
+        back = words[end] if end < len(words) else 0
         made = tuple(words[end + 1 : end + 1 + len(creating)]) if back else ()
-        return _Done(number, args, made), end + 1 + len(made)
+        answer = not back & BACK_REFUSED if back & BACK_OPEN else None
+        return _Done(number, args, made, answer), end + 1 + len(made)
 
     def _flush(self, run: list[_Done]) -> None:
         """Write the calls of one record, as one repetition where they are alike."""
@@ -109,9 +125,15 @@ class _Reader:
         else:
             for done in run:
                 self.body.append(self._written(done, [self._value(done, place) for place in range(len(done.args))]))
+                if self.answered and done.answer is not None and len(self.outer) < MAX_NESTING - 1:
+                    self.outer.append((self.body, done.answer))
+                    self.body = []
         run.clear()
 
     def _repeated(self, run: list[_Done]) -> Repeat | None:
+        open_ = self.answered and any(done.answer is not None for done in run)
+        if open_ or len({done.function for done in run}) > 1:
+            return None
         loop = f"{self.mark}t{self.count + 1}"
         values: list[Value | None] = []
         for place in range(len(run[0].args)):
@@ -198,11 +220,18 @@ def split_transcript(words: Sequence[int]) -> tuple[list[Sequence[int]], Sequenc
 
 
 def read_transcript(
-    spec: Spec, words: Sequence[int], *, clean_up: bool = False, counted: bool = False, mark: str = ""
+    spec: Spec,
+    words: Sequence[int],
+    *,
+    clean_up: bool = False,
+    counted: bool = False,
+    answered: bool = False,
+    mark: str = "",
 ) -> Program:
     """The program that a transcript tells of; `clean_up`: with what was done to give everything back, `counted`: with a
-    count of what is live in front, `mark`: with this in front of each name. Raises ValueError or IndexError for a
-    transcript that is damaged."""
-    reader = _Reader(spec, mark)
+    count of what is live in front, `answered`: what follows an answer that could have been another is done after that
+    answer only, `mark`: with this in front of each name. Raises ValueError or IndexError for a transcript that is
+    damaged."""
+    reader = _Reader(spec, mark, answered)
     reader.read(words, clean_up)
-    return Program((*((Live(),) if counted else ()), *reader.body))
+    return Program((*((Live(),) if counted else ()), *reader.finish()))

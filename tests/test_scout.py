@@ -26,7 +26,18 @@ from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.patrol import open_patrol
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.scout import AUDIT, BROKEN, DEADLY, LOST, NEW, Scout, Scouted, serves
-from acl_cts.fuzz.scout_layout import OP_CALL, OP_CLEAN, OP_FAIL, OP_RECORD, TAG_CELL, TAG_HANDLE, TAG_NUMBER
+from acl_cts.fuzz.scout_layout import (
+    BACK_OPEN,
+    BACK_REFUSED,
+    BACK_RETURNED,
+    OP_CALL,
+    OP_CLEAN,
+    OP_FAIL,
+    OP_RECORD,
+    TAG_CELL,
+    TAG_HANDLE,
+    TAG_NUMBER,
+)
 from acl_cts.fuzz.scouted import read_transcript
 from acl_cts.fuzz.standalone_seed import encode_seed, turns_of
 from acl_cts.specs.loader import load_spec
@@ -219,12 +230,38 @@ def test_what_gives_back_is_left_out_unless_asked_for() -> None:
     assert FailAllocation(2) in read_transcript(SPEC, words).body
 
 
+def test_what_follows_an_answer_that_could_be_another_is_done_after_that_answer_only() -> None:
+    refused, accepted = free(0), alloc(0, 1)
+    refused[-1], accepted[5] = BACK_RETURNED | BACK_REFUSED | BACK_OPEN, BACK_RETURNED | BACK_OPEN
+    words = [*alloc(8, 0), *refused, *accepted, *free(0)]
+    text = format_program(read_transcript(SPEC, words, answered=True))
+    assert (
+        "aclrtFreeBuf(buf=h1)\non refusal:\n    h2 = aclrtAllocBuf(size=0)\n    on success:\n        aclrtFreeBuf"
+        in text
+    )
+    assert "on " not in format_program(read_transcript(SPEC, words))
+
+
+def test_a_program_is_kept_that_is_defined_whatever_is_answered() -> None:
+    text = """# acl-cts program 1
+h1 = aclrtAllocBuf(size=64)
+h2 = aclrtAllocBuf(size=64)
+aclrtAppendBufChain(headBuf=h1, buf=h2)
+aclrtFreeBuf(buf=h2)
+"""
+    looks = "aclrtGetBufChainNum(headBuf=h1)\n"
+    mends = mender(frozenset(), frozenset()).mend
+    after = mends(parse_program(f"{text}on refusal:\n    {looks}"))
+    assert "on refusal:" in format_program(after)
+    assert "on success:" not in format_program(mends(parse_program(f"{text}on success:\n    aclrtFreeBuf(buf=h2)\n")))
+
+
 def test_a_call_that_did_not_return_ends_the_program() -> None:
     words = [*alloc(8, 0), op(OP_CALL, NAMES.index("aclrtFreeBuf")), TAG_HANDLE, 0, 0]
     assert format_program(read_transcript(SPEC, words)).endswith("aclrtFreeBuf(buf=h1)\n")
 
 
-@pytest.mark.parametrize("words", [[op(77)], [op(OP_CALL, 10_000)], [op(OP_CALL, 0), 99, 1], alloc(8, 0)[:3]])
+@pytest.mark.parametrize("words", [[op(77)], [op(OP_CALL, 10_000)], alloc(8, 0)[:3]])
 def test_a_damaged_transcript_is_told_apart(words: list[int]) -> None:
     with pytest.raises((ValueError, IndexError)):
         read_transcript(SPEC, words)

@@ -172,11 +172,11 @@ static void note_made(value made)
     note(made.kind == OBJECT ? 1 + (uint64_t)(made.is.object - model.objects) : 0);
 }
 
-static void note_return(const struct function *f, const struct call *call, int64_t code)
+static void note_return(const struct function *f, const struct call *call, bool failed, bool open)
 {
-    reach_states(f->by_handle ? code == 0 : code != 0);
+    reach_states(failed);
     if (at_return < WORDS)
-        words[at_return] = 1;
+        words[at_return] = BACK_RETURNED | (failed ? BACK_REFUSED : 0) | (open ? BACK_OPEN : 0);
     for (unsigned p = 0; p < f->count; p++)
         if (f->parameters[p].creates >= 0)
             note_made(call->made[p]);
@@ -208,7 +208,7 @@ static void note_area(value owner, uint8_t *start, size_t size)
 
 #define NOTE_RECORD(turns) note((uint64_t)OP_RECORD << 56 | (turns))
 #define NOTE_CALL(f, call) note_call(f, call)
-#define NOTE_RETURN(f, call, code) note_return(f, call, code)
+#define NOTE_RETURN(f, call, failed, open) note_return(f, call, failed, open)
 #define NOTE_CLEAN_UP() note((uint64_t)OP_CLEAN << 56)
 #define NOTE_AREA(owner, start, size) note_area(owner, (uint8_t *)(uintptr_t)(start), size)
 #define IS_THERE(f) (there[(f) - functions] && !(control->avoided >> ((f) - functions) & 1))

@@ -4,7 +4,7 @@
 /* What a scout writes down of each call; the target by itself aborts instead. */
 #define NOTE_RECORD(turns)
 #define NOTE_CALL(f, call)
-#define NOTE_RETURN(f, call, code)
+#define NOTE_RETURN(f, call, failed, open)
 #define NOTE_CLEAN_UP()
 #define NOTE_AREA(owner, start, size)
 #define IS_THERE(f) true
@@ -374,7 +374,7 @@ static void execute(const struct function *f, struct call *call)
             keep(f->parameters[p].creates, call->made[p]);
     if (f->creates >= 0)
         keep(f->creates, call->made_ret);
-    NOTE_RETURN(f, call, code);
+    NOTE_RETURN(f, call, failed, outcome == OPEN);
     if (!failed)
         touch(f, call);
 }
