@@ -25,7 +25,7 @@ from acl_cts.fuzz.model_states import Feature, ModelStates
 from acl_cts.fuzz.patrol import Patrol, open_patrol
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.running import Running, interrupted
-from acl_cts.fuzz.scout import BROKEN, LOST, Scouted
+from acl_cts.fuzz.scout import BROKEN, LOST, Scouted, ScoutLostError
 from acl_cts.fuzz.scout import DEADLY as FATAL
 from acl_cts.fuzz.source import Made, Source
 from acl_cts.fuzz.target import Answer
@@ -182,18 +182,25 @@ class Campaign:
     # ------------------------------------------------------------------------------------------------------- scouts
 
     def _scout(self, running: Running) -> Iterator[Event]:
-        """Let the scouts go on, and look into what they turn up."""
-        for patrol in self._patrols:
-            scout = patrol.scout
+        """Let the scouts go on, and look into what they turn up. One that does not start any more is left out."""
+        for patrol in tuple(self._patrols):
+            try:
+                yield from self._patrol(patrol, running)
+            except ScoutLostError as error:
+                self._patrols.remove(patrol)
+                yield self._event("no_scout", {"backend": patrol.lane.target.name, "reason": str(error)})
+
+    def _patrol(self, patrol: Patrol, running: Running) -> Iterator[Event]:
+        scout = patrol.scout
+        before, called = scout.programs, scout.calls
+        for found in patrol.go(self._deadly.avoided(self.figures.programs), self._ends):
+            self.figures = replace(
+                self.figures,
+                scouted=self.figures.scouted + scout.programs - before,
+                scouted_calls=self.figures.scouted_calls + scout.calls - called,
+            )
             before, called = scout.programs, scout.calls
-            for found in patrol.go(self._deadly.avoided(self.figures.programs), self._ends):
-                self.figures = replace(
-                    self.figures,
-                    scouted=self.figures.scouted + scout.programs - before,
-                    scouted_calls=self.figures.scouted_calls + scout.calls - called,
-                )
-                before, called = scout.programs, scout.calls
-                yield from self._turned_up(patrol.lane, found, running)
+            yield from self._turned_up(patrol.lane, found, running)
 
     def _turned_up(self, lane: Lane, found: Sequence[Scouted], running: Running) -> Iterator[Event]:
         for each in found:

@@ -422,6 +422,8 @@ class Builder:
     def probe(self, choices: Choices) -> None:
         """Ask all about one handle."""
         kinds = self._generator.kinds
+        if not kinds:
+            return
         handle = self.pick(kinds[choices.byte(SLOTS) % len(kinds)], choices.byte(SLOTS + 1))
         self.ask(handle, choices.byte(TAG))
 

@@ -13,7 +13,8 @@ import select
 import signal
 import struct
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -34,12 +35,21 @@ from acl_cts.specs.program import FailAllocation, Program
 from acl_cts.specs.trace import Capability
 
 HERE = Path(__file__).resolve().parent / "scout"
-START_TIMEOUT = 120.0
+START_TIMEOUT = 10.0
+"""Seconds that the library may take to start beside the one in the worker."""
+
+LOOK = 0.05
+"""Seconds between two looks at a scout that runs."""
+
 DEATHS = 6
 """Programs of one slice that may end the process."""
 
 _HEAD = struct.Struct("<4Q")
 _WORD = struct.Struct("<Q")
+
+
+class ScoutLostError(Exception):
+    """A scout that does not start any more; what it would find has to be found without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,7 @@ class Scout:
 
     def give(self, programs: Iterable[Program]) -> None:
         """Let it build on these programs, as far as it has words for them."""
-        at = self._get("entries")
+        at = min(self._get("entries"), layout.ENTRIES)
         for program in programs:
             data = encode_seed(self.spec, program)
             if not data or len(data) > layout.MOST * RECORD or at == layout.ENTRIES:
@@ -107,9 +117,11 @@ class Scout:
             at += 1
         self._set("entries", at)
 
-    def slice(self, calls: int, reports: int, avoided: frozenset[str]) -> list[Scouted]:
-        """What so many calls turned up, of what reached something new so many `reports` at most. Raises HarnessError
-        when it does not start."""
+    def slice(
+        self, calls: int, reports: int, avoided: frozenset[str], ends: Callable[[], bool] = lambda: False
+    ) -> list[Scouted]:
+        """What so many calls turned up, or fewer when `ends` says so; of what reached something new so many `reports`
+        at most. Raises ScoutLostError when it does not start."""
         self._set("avoided", sum(1 << k for k, name in enumerate(self.spec.functions) if name in avoided))
         self._set("touch", int(self.session.identity.details.get("data access") == "direct"))
         self._set("reports_wanted", min(reports, layout.REPORTS))
@@ -118,9 +130,9 @@ class Scout:
         for _ in range(DEATHS):
             self._set("calls_wanted", max(until - self.calls, 0))
             self._set("programs_wanted", calls)
-            ended = self._command()
+            ended = self._command(ends)
             found += self._reports()
-            if ended:
+            if ended or ends():
                 break
             found += self._last()
         if self._get("renew"):
@@ -160,23 +172,24 @@ class Scout:
 
     # ------------------------------------------------------------------------------------------------------- process
 
-    def _command(self) -> bool:
+    def _command(self, ends: Callable[[], bool]) -> bool:
         """Let it run; whether it came back. Afterwards it is gone if not."""
+        self._set("stop", 0)
         self._set("reports", 0)
         self._set("length", 0)
         if self._process is None:
-            self._start()
+            self._start(ends)
         try:
             os.write(self._commands, b"s")
         except BrokenPipeError:
             self.close()
             return False
-        if self._answered(self.session.setup.call_timeout):
+        if self._answered(self.session.setup.call_timeout, ends):
             return True
         self.close()
         return False
 
-    def _start(self) -> None:
+    def _start(self, ends: Callable[[], bool]) -> None:
         self._set("passed", 0)
         setup = self.session.setup
         child_commands, self._commands = os.pipe2(os.O_CLOEXEC)
@@ -194,37 +207,50 @@ class Scout:
                 env=environment_of(setup),
             )
         except OSError as error:
-            raise HarnessError(f"the scout {self._program} does not start: {error.strerror or error}") from error
+            raise ScoutLostError(f"{self._program} does not start: {error.strerror or error}") from error
         finally:
             os.close(child_commands)
             os.close(child_replies)
-        if not self._answered(START_TIMEOUT):
+        if not self._answered(min(START_TIMEOUT, setup.start_timeout), lambda: False):
             self.close()
-            raise HarnessError(f"the scout does not start with {setup.library}")
+            raise ScoutLostError(f"{setup.library} does not start a second time beside the worker")
 
-    def _answered(self, patience: float) -> bool:
-        """Whether a bell rang before the process ended or stood still for so many seconds."""
-        progress = self._get("progress")
+    def _answered(self, patience: float, ends: Callable[[], bool]) -> bool:
+        """Whether a bell rang before the process ended or stood still for so many seconds; it is asked to stop when
+        `ends` says so."""
+        progress, since = self._get("progress"), time.monotonic()
         while True:
-            ready, _, _ = select.select((self._replies,), (), (), patience)
+            ready, _, _ = select.select((self._replies,), (), (), LOOK)
             if ready:
                 return os.read(self._replies, 1) == b"r"
-            now = self._get("progress")
-            if now == progress:
+            if self._get("progress") != progress:
+                progress, since = self._get("progress"), time.monotonic()
+            elif time.monotonic() - since > patience:
                 return False
-            progress = now
+            if ends():
+                self._set("stop", 1)
 
     # ------------------------------------------------------------------------------------------------------- reports
 
     def _reports(self) -> list[Scouted]:
-        found = []
-        for number in range(self._get("reports")):
+        found: list[Scouted] = []
+        for number in range(min(self._get("reports"), layout.REPORTS)):
             kind, where, start, length = _HEAD.unpack_from(self._memory, layout.REPORTS_AT + _HEAD.size * number)
-            words = self._words(layout.REPORT_WORDS_AT + 8 * start, length)
-            before, last = split_transcript(words) if _KINDS[kind] == BROKEN else ([], words)
-            found += self._read(before, last, _KINDS[kind], where)
+            if kind in _KINDS and start + length <= layout.REPORT_WORDS:
+                words = self._words(layout.REPORT_WORDS_AT + 8 * start, length)
+                found += self._told(words, _KINDS[kind], where)
         self._set("reports", 0)
         return found
+
+    def _told(self, words: Sequence[int], kind: str, where: int) -> list[Scouted]:
+        """What one report tells of; nothing where the library wrote into it: then all that was learned is doubtful."""
+        try:
+            before, last = split_transcript(words) if kind == BROKEN else ([], words)
+            return self._read(before, last, kind, where)
+        except (ValueError, IndexError, KeyError):
+            self.close()
+            self._set("entries", 0)
+            return []
 
     def _last(self) -> list[Scouted]:
         """The program that ended the process."""
@@ -232,7 +258,11 @@ class Scout:
         for number in range(max(0, count - layout.PASSED), count):
             at = layout.PASSED_AT + 8 * (number % layout.PASSED) * layout.PASSED_WORDS
             before.append(self._words(at + 8, min(*self._words(at, 1), layout.PASSED_WORDS - 1)))
-        return self._read(before, self._words(layout.WORDS_AT, self._get("length")), DEADLY)
+        last = self._words(layout.WORDS_AT, min(self._get("length"), layout.WORDS))
+        try:
+            return self._read(before, last, DEADLY)
+        except (ValueError, IndexError, KeyError):
+            return []
 
     def _read(self, before: Sequence[Sequence[int]], last: Sequence[int], kind: str, where: int = 0) -> list[Scouted]:
         """What words tell of: programs that passed before, and the one that counts."""

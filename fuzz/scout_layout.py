@@ -6,6 +6,7 @@ from acl_cts.fuzz.standalone_seed import RECORD
 
 CONTROL = (
     "calls_wanted",
+    "stop",
     "programs_wanted",
     "reports_wanted",
     "avoided",
@@ -25,10 +26,10 @@ CONTROL = (
     "passed",
     "faults",
 )
-"""Words of the control page: what is asked for, the state of the dice, then what was done. `avoided`: functions that
-are not called, a bit each; `touch`: data areas may be reached; `watched`: memory is looked at after each program;
-`audit_every`: one program in so many is told of although nothing is remarkable about it; `length`: words of the
-transcript of the program that runs, 0 when none does; `renew`: too much was left behind in the process;
+"""Words of the control page: what is asked for, the state of the dice, then what was done. `stop`: time is up;
+`avoided`: functions that are not called, a bit each; `touch`: data areas may be reached; `watched`: memory is looked at
+after each program; `audit_every`: one program in so many is told of although nothing is remarkable about it; `length`:
+words of the transcript of the program that runs, 0 when none does; `renew`: too much was left behind in the process;
 `passed`: programs of this process that are over."""
 
 MOST = 40

@@ -90,6 +90,8 @@ class _Reader:
             at += 1
             if kind == OP_TOUCH:
                 ref = self.names[words[at]]
+                if not low:
+                    raise ValueError("a scout's transcript has an area of no bytes")
                 self.body += [Read(ref, 0, 1), Read(ref, low - 1, 1)]
                 at += 1
             elif kind == OP_FAIL:

@@ -16,7 +16,7 @@ from acl_cts.specs import expressions as ex
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.questions import QUESTIONS, tidy, untouched
 from acl_cts.specs.trace import Ptr
-from acl_cts.specs.values import UNKNOWN, UNWRITTEN, NotApplicableError, Obj, contains, equal, negate
+from acl_cts.specs.values import UNKNOWN, UNWRITTEN, NotApplicableError, Obj, contains, equal, negate, shape
 
 Term = Callable[[Frame], Any]
 
@@ -182,12 +182,25 @@ def _put_local(frame: Frame, name: str, value: Any) -> None:
 
 
 def _free(frame: Frame, doubtful: bool, item: Any) -> None:
-    frame.machine.end(item, UNKNOWN if doubtful else False)
+    if doubtful:
+        _unsettle(frame, item)
+    else:
+        frame.machine.end(item, False)
 
 
 def _doubt(frame: Frame, doubtful: bool, items: Any) -> None:
+    """Of what is not known itself, nobody can say what it leaves alone."""
+    if items is UNKNOWN:
+        items = tuple(item for item in frame.machine.objects if item.alive is True)
     for item in items if isinstance(items, tuple) else ():
-        frame.machine.end(item, UNKNOWN)
+        _unsettle(frame, item)
+
+
+def _unsettle(frame: Frame, item: Any) -> None:
+    if isinstance(item, Obj) and item.alive is True:
+        given = tuple((name, shape(value)) for name, value in frame.args.items() if isinstance(value, Obj))
+        item.doubt = (given, shape(item))
+    frame.machine.end(item, UNKNOWN)
 
 
 def _drop(frame: Frame, doubtful: bool, collection: Any, key: Any) -> None:

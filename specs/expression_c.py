@@ -212,9 +212,7 @@ class Writer:
         if effect.name == "free":
             self.line(f"end({self.expr(effect.args[0])}, {doubtful} ? DOUBTFUL : DEAD);")
         elif effect.name == "doubt":
-            items = self.expr(effect.args[0])
-            self.line(f"for (uint32_t k = 0; {items}.kind == LIST && k < {items}.count; k++)")
-            self.line(f"    end({items}.is.items[k], DOUBTFUL);")
+            self.line(f"doubt({self.expr(effect.args[0])});")
         elif effect.name == "drop" and isinstance(effect.args[0], ex.Collection):
             self.line(f"drop(COLLECTION_{effect.args[0].name}, {self.expr(effect.args[1])}, {doubtful});")
 

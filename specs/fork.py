@@ -51,6 +51,7 @@ class Twins:
                 item.taint,
                 dict(item.pending),
                 [*item.writes],
+                item.doubt,
             )
             self._twins[id(item)] = twin
             self._todo.append((item, twin))
@@ -188,6 +189,7 @@ def _described(item: Obj, mark: Any) -> Hashable:
     return (
         item.kind,
         item.alive,
+        item.doubt,
         item.taint,
         tuple(item.addresses),
         tuple((name, mark(value)) for name, value in item.fields.items()),

@@ -177,8 +177,11 @@ class Machine:
         self.objects.clear()
         self._holders.clear()
 
-    def reach(self, items: Any, name: str) -> tuple[Obj, ...]:
-        """All objects joined with `items` over the list field `name`, directly or not."""
+    def reach(self, items: Any, name: str) -> Any:
+        """All objects joined with `items` over the list field `name`, directly or not; unknown where one of these lists
+        is."""
+        if items is UNKNOWN:
+            return UNKNOWN
         found: list[Obj] = []
         todo = [item for item in items if isinstance(item, Obj)] if isinstance(items, tuple) else []
         seen = {id(item) for item in todo}
@@ -186,6 +189,8 @@ class Machine:
             item = todo.pop()
             found.append(item)
             joined = item.fields.get(name)
+            if joined is UNKNOWN:
+                return UNKNOWN
             for other in joined if isinstance(joined, tuple) else ():
                 if isinstance(other, Obj) and id(other) not in seen:
                     seen.add(id(other))

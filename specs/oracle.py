@@ -130,7 +130,7 @@ class _Judge:
         self.robust = Capability.ROBUST_HANDLES in trace.capabilities
         self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
         self.steady: dict[int, tuple[Any, ...] | None] = {}
-        self.settles = False
+        self.settles: frozenset[Hashable] = frozenset()
         self.threads = any(isinstance(statement, Parallel) for statement in self.run_of.statements)
         self.called: list[_Called] = []
         self.watch = watch
@@ -668,16 +668,18 @@ class _Judge:
 
     def _settled(self, record: LiveRecord) -> tuple[Any, ...] | None:
         """What a count means while something's life is unknown. Back at the count from before those objects, they are
-        gone; once a library has shown that it gives such objects back, a higher count is a leak. Otherwise None."""
+        gone; once a library has shown that it gives objects back in the very situation of each of these, a higher count
+        is a leak. Otherwise None."""
         certain = self.machine.certain()
         before = self.lives.get(certain)
         if before is None:
             return None
+        unsure = [each for each in self.machine.objects if each.alive is UNKNOWN]
         if _counted(record) == _counted(before[0]):
-            for item in [each for each in self.machine.objects if each.alive is UNKNOWN]:
+            self.settles |= {each.doubt for each in unsure}
+            for item in unsure:
                 self.machine.end(item, False)
-            self.settles = True
-        return certain if self.settles else None
+        return certain if all(each.doubt in self.settles for each in unsure) else None
 
     def _balance_clause(self, called: list[_Called]) -> Clause | None:
         """The clause that a difference breaks: of an injected fault, of what gave something back, or else the family's:

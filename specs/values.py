@@ -7,6 +7,7 @@ objects and for bytes with unknown members (`None`), `frozenset` for sets of can
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +46,8 @@ class Obj:
 
     `alive` is True, False, or UNKNOWN. `earlier` is the object that had this address before. `taint` names the root
     clause whose violation makes later answers about this object worthless. `pending` holds, by field, the clause of a
-    refused call that must not have changed it.
+    refused call that must not have changed it. `doubt` tells how its life became unknown: objects of which it tells the
+    same were in the same situation.
     """
 
     kind: str
@@ -56,6 +58,22 @@ class Obj:
     taint: str = ""
     pending: dict[str, str] = field(default_factory=dict)
     writes: list[tuple[int, bytes]] = field(default_factory=list)
+    doubt: Hashable = None
+
+
+def shape(value: Any) -> Hashable:
+    """What an object is joined with, in numbers: two of the same shape stand in the same situation."""
+    if not isinstance(value, Obj):
+        return value is None
+    return (value.kind, *((name, _joined(held)) for name, held in value.fields.items()))
+
+
+def _joined(held: Any) -> Hashable:
+    if held is UNKNOWN:
+        return "unknown"
+    if isinstance(held, tuple) and held and isinstance(held[-1], Obj):
+        return len(held)
+    return isinstance(held, Obj)
 
 
 def equal(left: Any, right: Any) -> Any:

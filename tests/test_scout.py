@@ -18,6 +18,7 @@ from acl_cts.backends.backend import Options
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.core_defects import enumerator
 from acl_cts.backends.core_variants import variants
+from acl_cts.backends.native.build import LIBRARY, compile_c
 from acl_cts.backends.native.session import NativeSession
 from acl_cts.backends.registry import open_backend
 from acl_cts.conformance.attempt import Attempt
@@ -25,7 +26,7 @@ from acl_cts.fuzz.campaign import Campaign
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.patrol import open_patrol
 from acl_cts.fuzz.plan import CampaignPlan, Event
-from acl_cts.fuzz.scout import AUDIT, BROKEN, DEADLY, LOST, NEW, Scout, Scouted, serves
+from acl_cts.fuzz.scout import AUDIT, BROKEN, DEADLY, LOST, NEW, Scout, Scouted, ScoutLostError, serves
 from acl_cts.fuzz.scout_layout import (
     BACK_OPEN,
     BACK_REFUSED,
@@ -86,8 +87,11 @@ def fails(scout: Scout, program: Program) -> bool:
 
 
 def confirmed(scout: Scout, each: Scouted) -> bool:
-    """Whether the oracle finds a fault in one of the programs that a scout tells of."""
-    return any(fails(scout, program) for program in (each.program, *each.others))
+    """Whether the oracle finds a fault in one of the programs that a scout tells of, or in the very one."""
+    if any(fails(scout, program) for program in (each.program, *each.others)):
+        return True
+    trace = scout.session.run(each.program)
+    return Attempt(trace, judge(SPEC, each.program, trace)).failing
 
 
 def planted(defect: str) -> Path:
@@ -106,7 +110,7 @@ def test_no_conforming_library_is_accused(name: str, defines: tuple[str, ...]) -
 
 
 def test_on_every_program_oracle_and_scout_say_the_same() -> None:
-    defects = ("", "set-user-last-byte-refused", "fresh-length-is-the-size", "get-tells-the-first-descriptor")
+    defects = ("", "set-user-last-byte-refused", "fresh-length-is-the-size", "object-32-bit")
     for defect in defects:
         with scouting(planted(defect) if defect else "", audit_every=1) as scout:
             seen = [each for _ in range(5) for each in scout.slice(1500, 8, frozenset())]
@@ -334,3 +338,84 @@ def test_who_cannot_have_one_is_told_why(monkeypatch: pytest.MonkeyPatch, tmp_pa
             told_why = open_patrol(stack, SPEC, lane, "x")  # type: ignore[arg-type]
     assert isinstance(told_why, str)
     assert "compiler" in told_why
+
+
+# ---------------------------------------------------------------------------------------------------- hostile libraries
+
+
+def hostile(body: str) -> Path:
+    """A library whose aclrtAllocBuf always refuses, behind `body`."""
+    source = f"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+{body}
+__attribute__((visibility("default"))) int aclrtAllocBuf(void **buf, size_t size)
+{{
+    act();
+    return 107002;
+}}
+"""
+    return compile_c("libhostile.so", {"hostile.c": source}, (*LIBRARY, "-w"))
+
+
+DAMAGE = """
+static void act(void)
+{
+    static int calls;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (++calls > 40 && fgets(line, sizeof line, maps)) {
+        unsigned long start, end;
+        if (strstr(line, "acl-cts-scout") && sscanf(line, "%lx-%lx", &start, &end) == 2)
+            for (unsigned long at = start + 4096; at + 8 <= end; at += 8 * 37)
+                *(volatile uint64_t *)at = at * 0x9E3779B97F4A7C15ull;
+    }
+    fclose(maps);
+}
+"""
+SLOW = "static void act(void) { usleep(20000); }"
+ONCE = """
+static void act(void) {}
+__attribute__((visibility("default"))) int aclInit(const char *config)
+{
+    return getenv("ACL_CTS_TEST_SECOND") || setenv("ACL_CTS_TEST_SECOND", "1", 1) ? 500000 : 0;
+}
+"""
+
+
+def test_a_library_that_writes_into_the_scouts_memory_ends_nothing() -> None:
+    with scouting(hostile(DAMAGE), flavour="plain") as scout:
+        for _ in range(4):
+            scout.slice(2_000, 4, frozenset())
+
+
+def test_a_slow_library_is_left_when_time_is_up() -> None:
+    with scouting(hostile(SLOW), flavour="plain") as scout:
+        asked: list[int] = []
+        scout.slice(1_000_000, 4, frozenset(), lambda: asked.append(0) or len(asked) > 3)  # type: ignore[func-returns-value]
+        assert 0 < scout.calls < 1000
+
+
+def test_a_campaign_goes_on_without_a_scout_that_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = hostile(ONCE)
+
+    def refuse(self: Scout, ends: object) -> None:
+        raise ScoutLostError("in use")
+
+    monkeypatch.setattr(Scout, "_start", refuse)
+    events = campaign(tmp_path, 3, library)
+    assert [event.data["reason"] for event in events if event.kind == "no_scout"] == ["in use"]
+    assert events[-1].kind == "end"
+
+
+def test_a_library_that_refuses_to_start_twice_has_no_scout(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scouting(hostile(ONCE), flavour="plain") as scout:
+        monkeypatch.setenv("ACL_CTS_TEST_SECOND", "1")
+        with pytest.raises(ScoutLostError, match="second time"):
+            scout.slice(100, 4, frozenset())
