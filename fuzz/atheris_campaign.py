@@ -165,6 +165,7 @@ class AtherisCampaign(Campaign):
                     child.kill()
             child.capture.trim()
             yield from self._scout(running)
+            yield from self._some_seeds(running)
             yield from self._tell(folder, running)
 
     def _tell(self, folder: Path, running: Running) -> Iterator[Event]:

@@ -27,6 +27,7 @@ from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.running import Running, interrupted
 from acl_cts.fuzz.scout import BROKEN, LOST, Scouted, ScoutLostError
 from acl_cts.fuzz.scout import DEADLY as FATAL
+from acl_cts.fuzz.seeds import Seeds
 from acl_cts.fuzz.source import Made, Source
 from acl_cts.fuzz.target import Answer
 from acl_cts.specs.judgement import Judgement, Verdict
@@ -75,10 +76,13 @@ class Campaign:
     _total: Any = field(default_factory=hashlib.sha256)
     _spoke: float = 0.0
     _looked: float = 0.0
+    _given: int = 0
+    _seeds: Seeds = field(init=False)
 
     def __post_init__(self) -> None:
         self.spec = load_spec(more=self.plan.options.tables)
         self.corpus = Corpus(self.plan.corpus, self.plan.quota)
+        self._seeds = Seeds(self.plan.corpus, self.spec.digest, self.plan.job, self.plan.jobs)
 
     @property
     def workers(self) -> tuple[int, ...]:
@@ -111,6 +115,7 @@ class Campaign:
         """Make programs and execute them, until it is time."""
         while not self._over():
             yield from self._scout(running)
+            yield from self._some_seeds(running)
             batch = self._source.batch(self._size(), self._deadly.avoided(self.figures.programs))
             yield from self._round(batch, running)
             yield from self._look_around(running)
@@ -148,11 +153,19 @@ class Campaign:
         yield from self._take("interrupted", left, running, mending)
         yield from self._take("corpus", self.corpus.unread(self.spec.interface), running, mending)
         terms.note(folder)
-        if not self.plan.empty and not self.corpus.entries:
-            yield from self._take("seed", self._source.seeds(), running, mending=True)
+        if not self.plan.empty:
+            self._seeds.begin(self._source.seeds())
         for patrol in self._patrols:
             patrol.scout.give(entry.program for entry in self.corpus.entries)
-        yield self._event("loaded", {"damaged": self.corpus.damaged[:20]}, self._now())
+        loaded = {"damaged": self.corpus.damaged[:20], "whole": not self._ends()}
+        yield self._event("loaded", loaded, self._now())
+
+    def _some_seeds(self, running: Running) -> Iterator[Event]:
+        """A few conformance cases, as long as there are some that were not taken: they do not hold up all else."""
+        programs = self._seeds.next(BATCH)
+        if programs:
+            yield from self._take("seed", programs, running, mending=True)
+            self._seeds.took(len(programs))
 
     def _take(self, way: str, programs: Iterable[Program], running: Running, mending: bool = False) -> Iterator[Event]:
         """Execute programs from elsewhere; see `Source.given`."""
@@ -160,6 +173,7 @@ class Campaign:
         while batch := list(islice(made, BATCH)):
             if self._ends():
                 return
+            self._given += len(batch) if way != "import" else 0
             yield from self._round(batch, running)
 
     def _look_around(self, running: Running) -> Iterator[Event]:
@@ -170,10 +184,15 @@ class Campaign:
 
     def _size(self) -> int:
         runs = self.plan.runs
-        return min(BATCH, runs - self.figures.programs) if runs else BATCH
+        return min(BATCH, runs - self._made) if runs else BATCH
+
+    @property
+    def _made(self) -> int:
+        """Programs that were made here: those of the corpus and seeds are not bounded by a number of runs."""
+        return self.figures.programs - self._given
 
     def _over(self) -> bool:
-        return bool(self.plan.runs and self.figures.programs >= self.plan.runs) or self._ends()
+        return bool(self.plan.runs and self._made >= self.plan.runs) or self._ends()
 
     def _ends(self) -> bool:
         deadline = self.plan.deadline
@@ -349,6 +368,7 @@ class Campaign:
             edges=len({edge >> 8 for edge in self._edges}),  # without how often each was passed
             states=len(self._states),
             corpus=len(self.corpus.entries),
+            seeds_left=self._seeds.left,
             fingerprint=self._total.hexdigest()[:16],
         )
         return self.figures

@@ -12,7 +12,8 @@ class Figures:
     """Counts since the start. `seconds` and `last_new` (the time of the last gain) on the clock of the campaign;
     `states`: features of the model; `crashes`: programs that ended their worker; `repeated`: failures with a bucket
     that was known; `scouted`: programs of scouts, which are checked in C, and `unconfirmed`: how many of these seemed
-    to fail and do not for the oracle; `fingerprint`: of all programs executed and their verdicts, in their order."""
+    to fail and do not for the oracle; `seeds_left`: conformance cases that were not taken as seeds yet; `fingerprint`:
+    of all programs executed and their verdicts, in their order."""
 
     seconds: float = 0.0
     programs: int = 0
@@ -30,6 +31,7 @@ class Figures:
     scouted: int = 0
     scouted_calls: int = 0
     unconfirmed: int = 0
+    seeds_left: int = 0
     last_new: float = 0.0
     fingerprint: str = ""
 
@@ -56,6 +58,8 @@ class Figures:
             f"corpus {self.corpus}",
             f"findings {self.findings}",
         ]
+        if self.seeds_left:
+            parts.append(f"seeds left {self.seeds_left}")
         if self.repeated:
             parts.append(f"known {self.repeated}")
         if self.crashes:
@@ -87,6 +91,7 @@ _ADDED = (
     "scouted",
     "scouted_calls",
     "unconfirmed",
+    "seeds_left",
 )
 _BEST = ("seconds", "edges", "states", "corpus", "last_new")
 

@@ -35,6 +35,7 @@ class Outcome:
     findings: list[dict[str, Any]] = field(default_factory=list)
     interrupted: bool = False
     _figures: dict[int, Figures] = field(default_factory=dict)
+    _cut: bool = False
 
     def take(self, event: Event) -> None:
         """One event."""
@@ -42,6 +43,8 @@ class Outcome:
             self._figures[event.job] = event.figures
         if event.kind == "finding":
             self.findings.append(event.data)
+        if event.kind == "loaded" and not event.data["whole"]:
+            self._cut = True
 
     @property
     def figures(self) -> Figures:
@@ -70,7 +73,7 @@ class Outcome:
         if now.programs == now.unjudged:
             yield f"none of {counted(now.programs, 'program')} could be judged"
         last = self._last(path)
-        if last is None or self.interrupted:
+        if last is None or self.interrupted or self._cut:  # without its corpus it could not get as far
             return
         meant = f"if that is meant to be so, remove {path}"
         for name in ("edges", "states"):

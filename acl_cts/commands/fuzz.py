@@ -54,7 +54,7 @@ Examples:
   acl-cts fuzz --max-time 10m                               the built-in core
   acl-cts fuzz --backend acl --library PATH --max-time 1h --corpus nightly --jobs 2
   acl-cts fuzz --backend core --backend simulator           both answer every program
-  acl-cts fuzz --runs 5000 --seed 7 --empty                 the same run every time
+  acl-cts fuzz --engine worker --runs 5000 --seed 7 --empty  the same run every time
   acl-cts fuzz triage nightly                               what was found so far
   acl-cts replay nightly                                    which findings still fail
   acl-cts fuzz merge nightly other-machine                  two corpora into one
@@ -90,7 +90,7 @@ class Duration(click.ParamType[float]):
 @click.group("fuzz", invoke_without_command=True, epilog=EPILOG)
 @click.option("--backend", "backends", multiple=True, metavar="NAME", help="Backend, repeatable. [default: core]")
 @click.option("--max-time", type=Duration(), metavar="TIME", help="As 600, 10m, 1h. [default: 10m, unless --runs]")
-@click.option("--runs", type=click.IntRange(1), metavar="N", help="Programs to execute at most.")
+@click.option("--runs", type=click.IntRange(1), metavar="N", help="Programs to make; seeds and corpus apart.")
 @click.option("--corpus", default=CORPUS, show_default=True, metavar="DIR", help="Programs, findings and log.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), metavar="N", help="Processes.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), metavar="S", help="Of all choices.")
