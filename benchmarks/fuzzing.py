@@ -3,9 +3,9 @@
 
     python benchmarks/fuzzing.py [--seeds 2] [--seconds 60] [--only worker,...] [--defects ID,...] [--json FILE]
 
-For each defect and seed, from an empty corpus: seconds until the first failure is told, everything from the start of the
-process on. What ours do with it then, confirming, shortening and repeating it, is counted with `--confirmed`. What was
-not found in time counts as the whole time (censored), in the means too. All run one after the other, on one core each:
+For each defect and seed, from an empty corpus: seconds until the first failure is told, everything from the start of
+the process on. What ours do with it then, confirming, shortening and repeating it, is counted with `--confirmed`. What
+was not found in time counts as the whole time (censored), in the means too. All run one after the other, on one core each:
 start this with `taskset -c 1` on a machine that is idle otherwise. The full measurement is `--seeds 10`.
 """
 
@@ -151,7 +151,7 @@ def throughput(engine: str, jobs: int, seconds: float) -> float:
         command += ["--empty", "--max-time", f"{seconds:.0f}", "--corpus", folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         told = (Path(folder) / "log.jsonl").read_text(encoding="utf-8").splitlines() if done.returncode == 0 else []
-    ends = [data for data in map(json.loads, told) if data["event"] == "end"]
+    ends = [data for data in map(json.loads, told) if data["kind"] == "end"]
     if done.returncode != 0 or not ends:
         raise SystemExit(f"{engine} with {jobs} jobs ended with {done.returncode}: {done.stderr}{done.stdout}")
     return sum((data["calls"] + data["scouted_calls"]) / data["seconds"] for data in ends) / 10
