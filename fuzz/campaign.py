@@ -71,6 +71,7 @@ class Campaign:
     _watching: ModelStates = field(default_factory=ModelStates)
     _states: set[Feature] = field(default_factory=set)
     _edges: set[int] = field(default_factory=set)
+    _places: set[int] = field(default_factory=set)  # edges without how often each was passed
     _deadly: Deadly = field(default_factory=Deadly)
     _told: set[tuple[Any, ...]] = field(default_factory=set)
     _total: Any = field(default_factory=hashlib.sha256)
@@ -285,10 +286,12 @@ class Campaign:
             inconclusive=figures.inconclusive + (judgement.verdict is Verdict.INCONCLUSIVE),
             unjudged=figures.unjudged + (judgement.verdict in (Verdict.NOT_RUN, Verdict.ERROR)),
         )
+        leading = any(edge >> 8 not in self._places for edge in edges)
         self._states |= states
         self._edges.update(edges)
+        self._places.update(edge >> 8 for edge in edges)
         if (states or edges) and not ended:
-            self.corpus.add(made.program, len(trace.records))
+            self.corpus.add(made.program, len(trace.records), leading)
             self._source.reward(made)
             self.figures = replace(self.figures, last_new=time.monotonic() - self._started)
         yield from self._said(made.program, judgement)
@@ -365,7 +368,7 @@ class Campaign:
         self.figures = replace(
             self.figures,
             seconds=time.monotonic() - self._started,
-            edges=len({edge >> 8 for edge in self._edges}),  # without how often each was passed
+            edges=len(self._places),
             states=len(self._states),
             corpus=len(self.corpus.entries),
             seeds_left=self._seeds.left,

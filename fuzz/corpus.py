@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ from acl_cts.specs.program_text import format_program, parse_program
 
 FOLDER = "programs"
 """Folder of the programs' texts inside a corpus."""
+
+LEADING = "leading.txt"
+"""File of a corpus with the names of the programs that reached places nothing before them had: they are read first, so
+that a campaign that goes on has most of what was reached within seconds."""
 
 QUOTA = 64 * 2**20
 """Bytes that the programs of a corpus may take."""
@@ -68,9 +73,11 @@ class Corpus:
         make_folder(self.folder / FOLDER)
 
     def unread(self, interface: Interface) -> Iterator[Program]:
-        """The programs in the folder that this process has not seen, in the order of their names. What cannot be read
-        is left out, and listed in `damaged`."""
-        for path in sorted((self.folder / FOLDER).glob("*.txt")):
+        """The programs in the folder that this process has not seen: leading ones first, then short ones. What cannot
+        be read is left out, and listed in `damaged`."""
+        leading = {name: place for place, name in enumerate(self._leading())}
+        paths = ((leading.get(path.name, len(leading)), _bytes_of(path), path.name, path) for path in self._paths())
+        for *_, path in sorted(paths):
             if path.name in self._names:
                 continue
             self._names.add(path.name)
@@ -87,8 +94,18 @@ class Corpus:
             else:
                 yield program
 
-    def add(self, program: Program, cost: int) -> None:
-        """Keep `program`. Raises ReportError when the folder takes no files any more."""
+    def _paths(self) -> Iterator[Path]:
+        return (self.folder / FOLDER).glob("*.txt")
+
+    def _leading(self) -> list[str]:
+        try:
+            return (self.folder / LEADING).read_text(encoding="utf-8", errors="replace").split()
+        except OSError:
+            return []
+
+    def add(self, program: Program, cost: int, leading: bool = False) -> None:
+        """Keep `program`; `leading`: it is read before others. Raises ReportError when the folder takes no files any
+        more."""
         self.entries.append(Entry(program, cost))
         name = name_of(program)
         if name in self._names:
@@ -100,6 +117,9 @@ class Corpus:
             return
         self._bytes += _size(text)
         write_text(self.folder / FOLDER / name, text)
+        if leading:
+            with contextlib.suppress(OSError), (self.folder / LEADING).open("a", encoding="utf-8") as file:
+                file.write(f"{name}\n")
 
     def pick(self, dice: random.Random) -> Entry:
         """The most promising of a few. Raises IndexError when there is none."""
@@ -107,6 +127,13 @@ class Corpus:
         best = max(drawn, key=lambda entry: entry.promise)
         best.turns += 1
         return best
+
+
+def _bytes_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _size(text: str) -> int:

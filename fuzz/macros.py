@@ -38,8 +38,19 @@ def numbered(macro: Macro, mark: int) -> tuple[frozenset[str], tuple[Statement, 
     return frozenset(ref.name for ref in names.values()), renamed(macro.body, names)
 
 
+_KNOWN: dict[int, tuple[Spec, tuple[Macro, ...]]] = {}
+"""The macros of a spec, which is kept with them, so that no other one gets its identity."""
+
+
 def macros(spec: Spec) -> tuple[Macro, ...]:
     """Every macro of the tables, in a fixed order, each body once."""
+    known = _KNOWN.get(id(spec))
+    if known is None or known[0] is not spec:
+        known = _KNOWN[id(spec)] = spec, _macros(spec)
+    return known[1]
+
+
+def _macros(spec: Spec) -> tuple[Macro, ...]:
     found: dict[tuple[Statement, ...], Macro] = {}
     for macro in (*_states(spec), *_settled(spec), *_limits(spec), *_crowds(spec), *_cycles(spec)):
         if macro.body:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from acl_cts.fuzz.corpus import Corpus
 from acl_cts.fuzz.seeds import Seeds
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program import Live, Program
 
 PROGRAMS = [Program((Live(),) * count) for count in range(1, 11)]
@@ -43,3 +45,13 @@ def test_what_cannot_be_read_means_from_the_start(tmp_path: Path, text: str) -> 
 def test_other_tables_have_other_seeds(tmp_path: Path) -> None:
     seeds(tmp_path).took(3)
     assert seeds(tmp_path, "u").left == 10
+
+
+def test_programs_that_led_somewhere_are_read_first_then_short_ones(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path)
+    corpus.open()
+    for program, leading in zip(PROGRAMS, (False, False, True, False, True), strict=False):
+        corpus.add(program, 1, leading)
+    (tmp_path / "leading.txt").write_text((tmp_path / "leading.txt").read_text() + "gone.txt\n")
+    read = [len(program.body) for program in Corpus(tmp_path).unread(load_spec().interface)]
+    assert read == [3, 5, 1, 2, 4]
