@@ -121,10 +121,12 @@ class _Writer:
             own = "\n".join([*self.functions(), *self.callbacks()])
         main = MAIN.replace("@LOAD@", "\n".join(self.loads())).replace("@STEPS@", steps)
         result = "0" if self.watched is None else "watched == SHOWN"
-        main = main.replace("@OPENING@", _said(opening)).replace("@RESULT@", result)
-        main = main.replace("@CLOSING@", _decided(closing, self.watched is not None))
+        main = main.replace("@RESULT@", result)
         pieces = "\n\n".join(needed(self.pieces, own + main))
         types = self.types(own + main + pieces)
+        # After the choice of pieces: what is told may hold a word that a piece defines, and use none of it.
+        main = main.replace("@OPENING@", _said(opening))
+        main = main.replace("@CLOSING@", _decided(closing, self.watched is not None))
         head = HEAD.replace("#include <stdarg.h>", "#include <pthread.h>\n#include <stdarg.h>")
         head = head if self.plan.threaded else HEAD
         return "\n".join(
