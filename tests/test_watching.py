@@ -1,4 +1,4 @@
-"""Reproducers decide: they show the fault in the core that has it and not in the good one, or leave it to be compared."""
+"""Reproducers decide: they show a fault in the core that has it, not in the good one, or leave it to be compared."""
 
 from __future__ import annotations
 
