@@ -8,6 +8,7 @@ from pathlib import Path
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.runner import Outcome
 from acl_cts.conformance.setting import Setting, setting_to_json
+from acl_cts.conformance.watching import watched
 from acl_cts.reports.files import make_folder, write_json, write_text
 from acl_cts.reports.results import CaseResult
 from acl_cts.specs.model import Spec
@@ -66,8 +67,8 @@ def tidy(folder: Path) -> None:
 
 
 def reproducer(program: Program, result: CaseResult, trace: Trace | None, spec: Spec) -> str:
-    """The C file without its head; it says what was expected at its end, or at once when it is not going to reach its
-    end."""
+    """The C file without its head; it says at its end what was expected and whether that fault shows, or at once what
+    was expected when it is not going to reach its end."""
     statements = steps(program)
     told = []
     for finding in result.discrepancies[:3]:
@@ -78,7 +79,8 @@ def reproducer(program: Program, result: CaseResult, trace: Trace | None, spec: 
     if not told:
         told = [f"expected: every call returns; seen by the suite: {result.verdict}: {result.reason}"]
     if trace is None or trace.ending.kind is End.COMPLETED:
-        return to_c(program, spec.interface, closing=told)
+        seen = watched(result.discrepancies[0], trace, spec) if result.discrepancies and trace is not None else None
+        return to_c(program, spec.interface, closing=told, watched=seen)
     return to_c(program, spec.interface, opening=told)
 
 

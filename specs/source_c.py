@@ -59,6 +59,7 @@ from acl_cts.specs.source_plan import (
     result_base,
     words,
 )
+from acl_cts.specs.source_watch import Watched, comparison, quoted_bytes
 
 
 def to_c(
@@ -68,21 +69,25 @@ def to_c(
     *,
     opening: Sequence[str] = (),
     closing: Sequence[str] = (),
+    watched: Watched | None = None,
 ) -> str:
     """`program` as one C11 file for `cc repro.c -o repro -ldl; ./repro ./libascendcl.so`.
 
     `comment` goes to the top. It prints the lines of `opening` before its first call, those of `closing` after its
-    last. Raises ProgramError when a call does not fit `interface`.
+    last. With `watched` it says whether what the first line of `closing` tells shows, and returns 1 when it does.
+    Raises ProgramError when a call does not fit `interface`.
     """
     plan = make_plan(program, interface)
-    return _Writer(plan).file(comment, opening, closing)
+    return _Writer(plan, watched).file(comment, opening, closing)
 
 
 class _Writer:
     """Writes one file."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, watched: Watched | None = None) -> None:
         self.plan = plan
+        self.watched = watched
+        self.step = -1
         reserved = {word for defines, _ in PIECES for word in defines.split()} | RESERVED
         for signature in plan.interface.functions.values():
             reserved |= {signature.name, *words(signature.return_ctype)}
@@ -115,12 +120,18 @@ class _Writer:
             steps = "\n".join([*variables, *self.lines])
             own = "\n".join([*self.functions(), *self.callbacks()])
         main = MAIN.replace("@LOAD@", "\n".join(self.loads())).replace("@STEPS@", steps)
-        main = main.replace("@OPENING@", _said(opening)).replace("@CLOSING@", _said(closing))
+        result = "0" if self.watched is None else "watched == SHOWN"
+        main = main.replace("@RESULT@", result)
         pieces = "\n\n".join(needed(self.pieces, own + main))
         types = self.types(own + main + pieces)
+        # After the choice of pieces: what is told may hold a word that a piece defines, and use none of it.
+        main = main.replace("@OPENING@", _said(opening))
+        main = main.replace("@CLOSING@", _decided(closing, self.watched is not None))
         head = HEAD.replace("#include <stdarg.h>", "#include <pthread.h>\n#include <stdarg.h>")
         head = head if self.plan.threaded else HEAD
-        return "\n".join([_comment(comment, self.plan.threaded), head, *types, "", pieces, "", own, main])
+        return "\n".join(
+            [_comment(comment, self.plan.threaded, self.watched is not None), head, *types, "", pieces, "", own, main]
+        )
 
     def types(self, text: str) -> list[str]:
         """The typedefs that `text` needs, in order."""
@@ -188,6 +199,7 @@ class _Writer:
         self.depth -= 1
 
     def statement(self, statement: Statement) -> None:
+        self.step += 1
         self.put("", f"/* {format_line(statement)} */")
         match statement:
             case Call():
@@ -265,6 +277,7 @@ class _Writer:
         self.put(f"for (unsigned long {attempt} = 0; {attempt} < {statement.at_most} && !same; {attempt}++) {{")
         self.loops.append(_ATTEMPT)
         self.depth += 1
+        self.step += 1
         call = Call(statement.call.function, statement.call.args, Target(array, Index(0, _ATTEMPT)))
         self.call(call, statement)
         self.depth -= 1
@@ -289,6 +302,7 @@ class _Writer:
         self.put(f"{_declare(signature.return_ctype, 'ret')} = {call.function}({passed});")
         code = signature.returns is Kind.CODE
         self.put("answer_code(ret);" if code else "answer_pointer((uintptr_t)ret);")
+        self.watch(signature)
         for param, value in matched:
             if not isinstance(value, Null):
                 self.show(param, value)
@@ -300,6 +314,15 @@ class _Writer:
             self.compare(until, signature, matched)
         self.depth -= 1
         self.put("}")
+
+    def watch(self, signature: Signature) -> None:
+        """Compare what the call just answered, where it is the watched one; its rooms are still there."""
+        if self.watched is None or self.watched.step != self.step:
+            return
+        turns = [f"{self.loop(loop)} == {turn}" for loop, turn in zip(self.loops, self.watched.loops, strict=False)]
+        if turns:
+            self.put(f"if ({' && '.join(turns)})")
+        self.put(("    " if turns else "") + comparison(self.watched, signature))
 
     def given(self, refs: list[Ref], text: str, target: Target | None, leave: bool) -> None:
         """Open the block that runs only when all of `refs` were given."""
@@ -527,7 +550,7 @@ def _fill(at: str, size: str, value: Value | None) -> list[str]:
             return []
         case Literal(data=exact):
             rows = [exact[k : k + 32] for k in range(0, len(exact), 32)]
-            strings = "\n".join('        "' + "".join(f"\\x{byte:02x}" for byte in row) + '"' for row in rows)
+            strings = "\n".join(f"        {quoted_bytes(row)}" for row in rows)
             return [
                 f"memcpy({at},\n{strings}, {len(exact)});"
                 if len(rows) > 1
@@ -573,13 +596,23 @@ def _said(told: Sequence[str]) -> str:
     return "".join(f'    say("%s\\n", {_quoted(line)});\n' for line in told)
 
 
+def _decided(told: Sequence[str], watched: bool) -> str:
+    """Statements that print the lines in `told`; the first with what became of the watched call."""
+    lines = [f"compare with what the suite saw: {line}" for line in told]
+    if not watched:
+        return _said(lines)
+    shown, otherwise = f"shown here: {told[0]}", f"not shown here: the call answered otherwise; {told[0]}"
+    branches = (("if (watched == SHOWN)", shown), ("else if (watched == OTHERWISE)", otherwise), ("else", lines[0]))
+    return "".join(f"    {condition}\n    {_said([line])}" for condition, line in branches) + _said(lines[1:])
+
+
 def _quoted(text: str) -> str:
     """`text` as a C string of one line; a question mark must not begin a trigraph."""
     shown = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
     return '"' + re.sub(r'([\\"?])', r"\\\1", shown) + '"'
 
 
-def _comment(comment: str, threaded: bool) -> str:
+def _comment(comment: str, threaded: bool, watched: bool) -> str:
     """The comment at the top; nothing in it can end it early."""
     safe = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", comment)
     safe = safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
@@ -590,5 +623,8 @@ def _comment(comment: str, threaded: bool) -> str:
         "    ./repro ./libascendcl.so [device]",
         "The path needs a slash: a bare name is looked for where the system keeps its libraries, not here.",
         "Each line says what was called, what it returned and what it wrote; the last line names a call that crashed.",
+        "Exit code: 0 the fault is not shown, or the last line leaves it to be compared; 1 it is shown; 2 usage."
+        if watched
+        else "Exit code: 0 whatever the calls answer, which is left to be compared; 2 usage.",
     ]
     return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     run();
     leave(device);
     say("completed\\n");
-@CLOSING@    return 0;
+@CLOSING@    return @RESULT@;
 }
 """
 
@@ -250,6 +250,21 @@ static void answer_pointer(uintptr_t pointer)
 {
     last_call = pointer != 0 ? ACCEPTED : REFUSED;
     say(" -> 0x%lx", (unsigned long)pointer);
+}""",
+    ),
+    (
+        "watched watch OPEN OTHERWISE SHOWN",
+        """\
+/* Whether the fault shows in what the watched call answered; open as long as that call has not come. */
+static enum answer { OPEN, OTHERWISE, SHOWN } watched = OPEN;""",
+    ),
+    (
+        "watch",
+        """\
+static void watch(enum answer now)
+{
+    if (now > watched)
+        watched = now;
 }""",
     ),
     (

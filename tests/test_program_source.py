@@ -274,6 +274,13 @@ def test_the_comment_stands_on_top_and_cannot_escape(tmp_path: Path) -> None:
     compile(to_python(program, INTERFACE, "one\rexit()\n\x0cexit()\u2028exit()"), "repro.py", "exec")
 
 
+def test_what_is_told_brings_in_no_code() -> None:
+    program = parse_program("aclrtFreeBuf(buf=null)\n")
+    source = to_c(program, INTERFACE, opening=["live objects"], closing=["mapped, watched"])
+    assert "static void live(" not in source
+    assert "static bool mapped(" not in source
+
+
 @pytest.mark.parametrize("write", [to_c, to_python])
 @pytest.mark.parametrize(
     ("text", "hint"),
