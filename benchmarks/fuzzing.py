@@ -5,7 +5,7 @@
 
 For each defect and seed, from an empty corpus: seconds until the first failure is told, everything from the start of
 the process on. What ours do with it then, confirming, shortening and repeating it, is counted with `--confirmed`. What
-was not found in time counts as the whole time (censored), in the means too. All run one after the other, on one core each:
+was not found in time counts as the whole time (censored), in the means too. All run one after the other, on one core:
 start this with `taskset -c 1` on a machine that is idle otherwise. The full measurement is `--seeds 10`.
 """
 

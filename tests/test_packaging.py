@@ -58,7 +58,7 @@ def test_the_wheel_of_the_sdist_is_the_wheel_of_the_tree(distributions: Path) ->
 def test_the_wheel_holds_all_that_a_run_reads_and_nothing_else(distributions: Path) -> None:
     names = set(_contents(_only(distributions / "direct", "*.whl")))
     wanted = {"specs": ("yaml", "json"), "reports": ("json", "j2", "css", "js"), "conformance": ("yaml", "json", "txt")}
-    wanted |= {"backends": ("c", "h", "j2"), "acl_cts": ("typed",)}
+    wanted |= {"backends": ("c", "h", "j2"), "fuzz": ("c", "h", "j2", "sh", "yaml"), "acl_cts": ("typed",)}
     for folder, endings in wanted.items():
         inside = folder if folder == "acl_cts" else f"acl_cts/{folder}"
         for path in (p for ending in endings for p in sorted((ROOT / folder).rglob(f"*.{ending}"))):
