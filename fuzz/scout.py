@@ -15,7 +15,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from acl_cts.fuzz.scouted import read_transcript, split_transcript
 from acl_cts.fuzz.standalone_seed import RECORD, encode_seed
 from acl_cts.fuzz.standalone_target import TEMPLATES, checked_clauses, render_scout
 from acl_cts.specs.model import Spec
-from acl_cts.specs.program import FailAllocation, Program
+from acl_cts.specs.program import FailAllocation, Program, Repeat
 from acl_cts.specs.trace import Capability
 
 HERE = Path(__file__).resolve().parent / "scout"
@@ -102,7 +102,7 @@ class Scout:
         self._set("dice1", second | 1)
         self._set("audit_every", self.audit_every)
         self._set("watched", int(self.session.watches_leaks))
-        self.give(Program(macro.body) for macro in macros(self.spec))
+        self.give(_starts(self.spec))
 
     def give(self, programs: Iterable[Program]) -> None:
         """Let it build on these programs, as far as it has words for them."""
@@ -295,6 +295,15 @@ class Scout:
 
     def _set(self, name: str, value: int) -> None:
         _WORD.pack_into(self._memory, 8 * layout.CONTROL.index(name), value)
+
+
+def _starts(spec: Spec) -> Iterator[Program]:
+    """What the tables know to lead somewhere; what builds up to a limit also goes one step beyond it."""
+    for macro in macros(spec):
+        yield Program(macro.body)
+        last = macro.body[-1]
+        if macro.name.startswith("limit/") and isinstance(last, Repeat):
+            yield Program((*macro.body[:-1], replace(last, count=last.count + 1)))
 
 
 def _without_faults(program: Program) -> Program:

@@ -300,7 +300,7 @@ def campaign(tmp_path: Path, seconds: float, library: Path | str = "", **more: o
 
 
 def test_a_campaign_finds_through_its_scout_what_it_then_confirms(tmp_path: Path) -> None:
-    events = campaign(tmp_path, 60, planted("get-of-unknown-tells-the-last"))
+    events = campaign(tmp_path, 60, planted("data-size-rounded-up"))
     kinds = [event.kind for event in events]
     assert "finding" in kinds
     assert kinds.index("failing") < kinds.index("finding")
