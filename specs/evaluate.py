@@ -189,9 +189,6 @@ def _free(frame: Frame, doubtful: bool, item: Any) -> None:
 
 
 def _doubt(frame: Frame, doubtful: bool, items: Any) -> None:
-    """Of what is not known itself, nobody can say what it leaves alone."""
-    if items is UNKNOWN:
-        items = tuple(item for item in frame.machine.objects if item.alive is True)
     for item in items if isinstance(items, tuple) else ():
         _unsettle(frame, item)
 

@@ -177,11 +177,8 @@ class Machine:
         self.objects.clear()
         self._holders.clear()
 
-    def reach(self, items: Any, name: str) -> Any:
-        """All objects joined with `items` over the list field `name`, directly or not; unknown where one of these lists
-        is."""
-        if items is UNKNOWN:
-            return UNKNOWN
+    def reach(self, items: Any, name: str) -> tuple[Obj, ...]:
+        """All objects joined with `items` over the list field `name`, directly or not."""
         found: list[Obj] = []
         todo = [item for item in items if isinstance(item, Obj)] if isinstance(items, tuple) else []
         seen = {id(item) for item in todo}
@@ -189,8 +186,6 @@ class Machine:
             item = todo.pop()
             found.append(item)
             joined = item.fields.get(name)
-            if joined is UNKNOWN:
-                return UNKNOWN
             for other in joined if isinstance(joined, tuple) else ():
                 if isinstance(other, Obj) and id(other) not in seen:
                     seen.add(id(other))

@@ -308,14 +308,10 @@ static void also_known_as(value v, uint64_t address)
         o->addresses[o->address_count++] = address;
 }
 
-/* Of what is not known itself, nobody can say what it leaves alone. */
 static void doubt(value items)
 {
     for (uint32_t k = 0; items.kind == LIST && k < items.count; k++)
         end(items.is.items[k], DOUBTFUL);
-    for (unsigned k = 0; items.kind == UNKNOWN && k < model.object_count; k++)
-        if (model.objects[k].life == ALIVE)
-            model.objects[k].life = DOUBTFUL;
 }
 
 static value alive(value v)
@@ -412,7 +408,6 @@ static value unknown_bytes(value count)
     return made;
 }
 
-/* Unknown where one of the lists is: then nobody can say what is joined with what. */
 static value reach(value items, int links)
 {
     static bool seen[OBJECTS];
@@ -420,8 +415,6 @@ static value reach(value items, int links)
     size_t count = 0, done = 0;
     memset(seen, 0, sizeof seen);
     for (value more = items;; more = todo[done++]->fields[links]) {
-        if (more.kind == UNKNOWN)
-            return unknown;
         for (uint32_t k = 0; more.kind == LIST && k < more.count; k++) {
             struct object *o = more.is.items[k].kind == OBJECT ? more.is.items[k].is.object : NULL;
             if (o != NULL && !seen[o - model.objects]) {
