@@ -14,21 +14,12 @@ from pathlib import Path
 import pytest
 import third_party
 
-from acl_cts.backends.native.build import cache_folder
-
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # Some tests interrupt what they start. A shell that runs jobs in the background has them, and all that they start,
 # ignore that signal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-# Hundreds of tests start the command. Where bytecode shall not lie beside the sources it is kept elsewhere, or every
-# start would compile the whole package anew.
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(cache_folder() / "bytecode"))
-
 
 # Judging makes many objects that live long, and few cycles: looking for these ever again takes a fifth of the time.
 gc.set_threshold(100_000, 20, 100)
