@@ -131,7 +131,8 @@ class Campaign:
         if plan.repeatable:
             capabilities -= CHANCE
         missing = frozenset[str]().union(*(session.missing for session in sessions))
-        self._source = Source(self.spec, self.corpus, capabilities, missing, f"{plan.seed}/{plan.job}")
+        racing = any(isinstance(session, NativeSession) and session.setup.flavour == "tsan" for session in sessions)
+        self._source = Source(self.spec, self.corpus, capabilities, missing, f"{plan.seed}/{plan.job}", racing)
         self._open_patrols(stack)
 
     def _open_patrols(self, stack: ExitStack) -> None:

@@ -99,13 +99,14 @@ def _executed(statement: Statement) -> int:
 
 def burden(program: Program) -> int:
     """What a program may cost, in statements executed and judged."""
-    return work(program) + sum(_burden(s) for s in program.body if holds(s))
+    return work(program) + sum(_burden(s) for s in program.body)
 
 
 def _burden(statement: Statement) -> int:
-    if isinstance(statement, Steady):
-        return executed((statement,)) // TURN_COST
-    return executed((statement,)) * THREAD_COST
+    """What executing costs beside judging."""
+    if not isinstance(statement, Steady) and holds(statement):
+        return executed((statement,)) * THREAD_COST
+    return executed((statement,)) // TURN_COST
 
 
 def orders(body: tuple[Statement, ...]) -> int:

@@ -17,6 +17,9 @@ RECORD = 16
 OPERATION, TAG, COUNT, NULLS, SLOTS = 0, 1, 2, 3, 4
 """Places in a record: what to do, the mark of what it makes, how often, what is NULL, and the arguments."""
 
+SOME_NULL, ALL_NULL = 232, 255
+"""From the first on a record has a NULL; the second stands for NULL in every output."""
+
 SLOT = 3
 """Bytes of one argument; argument k starts at `SLOTS + SLOT * (k % 4)`."""
 
@@ -57,17 +60,20 @@ class Record:
 class Inner:
     """Choices of a decision inside another one, whose record has only a few bytes to spare for it: `operation` says
     what to do, `mark` by what it is found again, and everything else follows from `seed`. Only one of `seed` in two
-    strays from what is simple."""
+    strays from what is simple. `nulls`: the least byte that tells which argument is NULL."""
 
     operation: int
     mark: int
     seed: int
+    nulls: int = 0
 
     def byte(self, place: int) -> int:
         """The byte at `place`."""
         if place in (OPERATION, TAG):
             return self.operation if place == OPERATION else self.mark
         found = zlib.crc32(bytes((self.seed & 255, self.mark, place)))
+        if place == NULLS and self.nulls:
+            return self.nulls + found % (256 - self.nulls)
         return found % SIMPLE if self.seed & 1 else found & 255
 
 

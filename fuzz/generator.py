@@ -12,7 +12,7 @@ from typing import Any
 
 from acl_cts.conformance.draft import SUBJECT
 from acl_cts.conformance.scenario import asked_for
-from acl_cts.fuzz.choices import COUNT, NULLS, OPERATION, SLOT, SLOTS, TAG, Choices
+from acl_cts.fuzz.choices import ALL_NULL, COUNT, NULLS, OPERATION, SLOT, SLOTS, SOME_NULL, TAG, Choices
 from acl_cts.fuzz.follower import Follower, Handle, givers
 from acl_cts.fuzz.form import Form, form_of, pattern
 from acl_cts.fuzz.macros import Macro, first, macros, numbered
@@ -60,9 +60,6 @@ SELDOM = 224
 
 LARGE = 65536
 """Bytes of an area of which there are never many."""
-
-SOME_NULL, ALL_NULL = 232, 255
-"""From the first on a record has a NULL; the second stands for NULL in every output."""
 
 NOT_SELF = 24
 """Below this, a second handle may be the first one again."""

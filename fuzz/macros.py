@@ -7,19 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from acl_cts.conformance.draft import first_state, handle_params, kinds_of
+from acl_cts.conformance.matrix import large_crowd_drafts
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.plan import plan
 from acl_cts.specs.program import Call, Index, Live, Ref, Repeat, Statement, Target, walk
 
-CYCLES = 40
-"""Turns of a cycle that makes something and gives it back."""
+CYCLES, WORN = 40, 66_000
+"""Turns of a cycle that makes something and gives it back; so many that 16 bits cannot count them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """`name` tells where it comes from: `state/KIND/STATE`, `settled/KIND/STATE`, `limit/NAME/K`, `crowd/FUNCTION` or
-    `cycle/FUNCTION`."""
+    """`name` tells where it comes from: `state/KIND/STATE`, `settled/KIND/STATE`, `limit/NAME/K`, `crowd/FUNCTION`,
+    `many/KIND-STATE/COUNT`, `cycle/FUNCTION` or `worn/FUNCTION`."""
 
     name: str
     family: str
@@ -52,7 +53,7 @@ def macros(spec: Spec) -> tuple[Macro, ...]:
 
 def _macros(spec: Spec) -> tuple[Macro, ...]:
     found: dict[tuple[Statement, ...], Macro] = {}
-    for macro in (*_states(spec), *_settled(spec), *_limits(spec), *_crowds(spec), *_cycles(spec)):
+    for macro in (*_states(spec), *_settled(spec), *_limits(spec), *_crowds(spec), *_many(spec), *_cycles(spec)):
         if macro.body:
             found.setdefault(macro.body, macro)
     return tuple(found.values())
@@ -132,6 +133,12 @@ def _arrays(statements: tuple[Statement, ...], names: frozenset[str]) -> tuple[S
     )
 
 
+def _many(spec: Spec) -> Iterator[Macro]:
+    """More handles of one state at the same time than 8 bits count, each asked when all are there."""
+    for draft in large_crowd_drafts(spec):
+        yield Macro(f"many/{draft.label}", draft.family, draft.body)
+
+
 def _cycles(spec: Spec) -> Iterator[Macro]:
     """The simplest program of what makes something, everything given back, over and over."""
     for function in spec.functions.values():
@@ -139,3 +146,4 @@ def _cycles(spec: Spec) -> Iterator[Macro]:
             program = function.simplest[0]
             body = (*program.body, *program.cleanup)
             yield Macro(f"cycle/{function.name}", function.family, (Repeat(CYCLES, "c", body),))
+            yield Macro(f"worn/{function.name}", function.family, (Repeat(WORN, "c", body),))

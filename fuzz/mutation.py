@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from acl_cts.fuzz.choices import rolled
+from acl_cts.fuzz.choices import OPERATION, RECORD, records, rolled
 from acl_cts.fuzz.follower import Follower, Handle, resized
 from acl_cts.fuzz.generator import MANY, Builder, Generator
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
@@ -48,6 +48,9 @@ LONGEST = 120
 
 FEW_OPENS = 4
 """Open points of a program of which all answers are followed."""
+
+CAPSULES = ("threads", "cycle")
+"""Operations of a generator that make what stands by itself."""
 
 NOBODY = Ref("nobody")
 """Stands for no handle, so that another one is chosen in its place."""
@@ -100,6 +103,32 @@ class Mutator:
         dice = self._dice
         generator = self._generator if dice.random() < 0.25 else dice.choice(self._families)
         return generator.program(rolled(dice, dice.randint(1, decisions)))
+
+    def openings(self) -> Iterator[Program]:
+        """For each macro the program of nothing else, and of questions about its handle."""
+        for macro in self._generator.macros:
+            builder = Builder(self._generator)
+            handle = builder.insert(macro, 0)
+            if handle is not None:
+                builder.ask(handle, 0)
+            yield builder.finish()
+
+    @property
+    def capsules(self) -> tuple[str, ...]:
+        """What `woven` can make here: rounds of threads, and cycles."""
+        return tuple(name for name in CAPSULES if getattr(Builder, name) in self._generator.operations)
+
+    def woven(self, capsule: str) -> Program:
+        """A new program of nothing but one capsule of this name, most often about one family only; now and then the
+        bytes make none, and what comes holds none."""
+        self._last = []
+        dice, operation = self._dice, getattr(Builder, capsule)
+        generator = self._generator if dice.random() < 0.25 else dice.choice(self._families)
+        if operation not in generator.operations:
+            generator = self._generator
+        record = bytearray(dice.randbytes(RECORD))
+        record[OPERATION] = generator.operations.index(operation)
+        return generator.program(records(bytes(record)))
 
     def mend(self, program: Program) -> Program:
         """`program` without undefined calls, and without what cannot be done here; for what comes from elsewhere."""

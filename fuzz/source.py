@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.share import work
-from acl_cts.fuzz.capsules import burden
+from acl_cts.fuzz.capsules import burden, holds
 from acl_cts.fuzz.corpus import Corpus, Entry
-from acl_cts.fuzz.mutation import Mutator, Origin
+from acl_cts.fuzz.mutation import CAPSULES, Mutator, Origin
 from acl_cts.fuzz.schedule import Schedule
 from acl_cts.fuzz.terms import Terms
 from acl_cts.specs.model import Spec
@@ -27,6 +27,17 @@ DEEP, DEEP_SHARE = 20_000, 20
 """A program that costs more than the first would hardly ever be taken: it is when all such programs together are not
 more than one part in the second of everything."""
 
+WOVEN = 400
+"""As `HEAVY`, for what has a share of its own."""
+
+SHARE, RACING_SHARE = 0.15, 0.6
+"""Part of everything that goes to new programs of threads, and to new ones with a cycle: among all others they would
+be one in hundreds. The second for threads where a sanitizer watches them, which has nothing else to do."""
+
+OPENINGS_EVERY = 10
+"""One program in so many is what a macro does by itself, until each was there once: what the tables know to lead
+somewhere is not left to chance."""
+
 LIGHT = 300
 """Statements up to which a conformance case is a seed."""
 
@@ -35,6 +46,10 @@ REMEMBERED = 200_000
 
 TRIES = 20
 """Programs that may be made for one that is taken."""
+
+
+OPENING = "macro"
+"""How an opening was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +68,7 @@ class Source:
     """Makes programs from dice and corpus. The same seed, corpus and rewards give the same programs.
 
     `capabilities`: what every backend of the campaign has. `missing`: functions that one of them does not have.
+    `racing`: a sanitizer watches threads.
     """
 
     spec: Spec
@@ -60,16 +76,21 @@ class Source:
     capabilities: frozenset[Capability]
     missing: frozenset[str]
     seed: str
+    racing: bool = False
     _dice: random.Random = field(init=False)
     _ways: Schedule = field(init=False)
     _mutators: dict[frozenset[str], Mutator] = field(default_factory=dict)
     _known: set[bytes] = field(default_factory=set)
     _spent: int = 0
     _spent_deep: int = 0
+    _spent_woven: dict[str, int] = field(default_factory=dict)
+    _openings: Iterator[Program] = field(init=False)
+    _made: int = 0
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
         self._ways = Schedule(("fresh", "mutate", "cross"))
+        self._openings = self._mutator(frozenset()).openings()
 
     def batch(self, size: int, avoided: frozenset[str]) -> list[Made]:
         """Up to `size` programs that were not made before, without calls of the functions `avoided`."""
@@ -78,8 +99,8 @@ class Source:
         for _ in range(size * TRIES):
             if len(found) == size:
                 break
-            made = self._next(mutator)
-            if self._wanted(made, avoided):
+            made = self._opening(avoided) or self._next(mutator)
+            if made.way == OPENING or self._wanted(made, avoided):
                 found.append(made)
         return found
 
@@ -87,6 +108,8 @@ class Source:
         """One that was not made before: a new one, `program` changed, or both crossed, each as often as it pays; None
         when none comes to hand."""
         mutator = self._mutator(avoided)
+        if (opening := self._opening(avoided)) is not None:
+            return opening
         for _ in range(TRIES):
             way = self._ways.pick(self._dice) if program.body else "fresh"
             if way == "fresh":
@@ -137,8 +160,12 @@ class Source:
             made.parent.paid += 1
 
     def _next(self, mutator: Mutator) -> Made:
-        way = self._ways.pick(self._dice) if self.corpus.entries else "fresh"
         parent: Entry | None = None
+        for capsule in mutator.capsules:
+            if self._spent_woven.get(capsule, 0) <= self._share(capsule) * self._spent:
+                program = mutator.woven(capsule)
+                return Made(program, encode_program(program), capsule, mutator.origin)
+        way = self._ways.pick(self._dice) if self.corpus.entries else "fresh"
         if way == "fresh":
             program = mutator.fresh()
         else:
@@ -149,19 +176,36 @@ class Source:
                 program = mutator.cross(parent.program, self.corpus.pick(self._dice).program)
         return Made(program, encode_program(program), way, mutator.origin, parent)
 
+    def _opening(self, avoided: frozenset[str]) -> Made | None:
+        """Now and then the next opening that was not executed before; those that are avoided are left out for good."""
+        self._made += 1
+        if self._made % OPENINGS_EVERY:
+            return None
+        for program in self._openings:
+            data = encode_program(program)
+            if program.body and not _calls(program, avoided) and self._is_new(data):
+                return Made(program, data, OPENING)
+        return None
+
+    def _share(self, capsule: str) -> float:
+        return RACING_SHARE if self.racing and capsule == "threads" else SHARE
+
     def _wanted(self, made: Made, avoided: frozenset[str]) -> bool:
-        if not made.program.body:
+        woven = made.way in CAPSULES
+        if not made.program.body or (woven and not any(map(holds, made.program.body))):
             return False
         cost = burden(made.program)
         deep = cost > DEEP and (self._spent_deep + cost) * DEEP_SHARE <= self._spent
-        if cost * self._dice.random() ** 2 > HEAVY and not deep:
+        if cost * self._dice.random() ** 2 > (WOVEN if woven else HEAVY) and not deep:
             return False
-        if avoided and any(isinstance(s, Call) and s.function in avoided for s in steps(made.program)):
+        if _calls(made.program, avoided):
             return False
         if not self._is_new(made.data):
             return False
         self._spent += cost
         self._spent_deep += cost if deep else 0
+        if woven:
+            self._spent_woven[made.way] = self._spent_woven.get(made.way, 0) + cost
         return True
 
     def _is_new(self, data: bytes) -> bool:
@@ -180,3 +224,7 @@ class Source:
             known = Mutator(self.spec, self.capabilities, number, without=self.missing | avoided)
             self._mutators[avoided] = known
         return known
+
+
+def _calls(program: Program, functions: frozenset[str]) -> bool:
+    return bool(functions) and any(isinstance(s, Call) and s.function in functions for s in steps(program))

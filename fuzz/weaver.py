@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from acl_cts.conformance.growth import AT_MOST
 from acl_cts.fuzz import capsules
-from acl_cts.fuzz.choices import COUNT, SLOTS, TAG, Choices, Inner
+from acl_cts.fuzz.choices import COUNT, SLOTS, SOME_NULL, TAG, Choices, Inner
 from acl_cts.fuzz.follower import Handle
 from acl_cts.fuzz.form import Form
 from acl_cts.fuzz.macros import Macro
@@ -27,9 +27,9 @@ CALLS = 3
 STRAYING = 4
 """One call in so many strays from plain values."""
 
-FAILING = 208
-"""From this byte on a decision of a cycle is a call with a failed allocation inside: what it keeps shows nowhere else.
-"""
+REFUSED, FAILING = 168, 208
+"""From these bytes on a decision of a cycle has a NULL, or is a call with a failed allocation inside: what a call keeps
+that was refused shows nowhere else."""
 
 FULL = 32
 """Below this byte threads want the last place of what is nearly full."""
@@ -186,7 +186,8 @@ def cycle(generator: Generator, inner: Builder, choices: Choices) -> Steady | No
         operation, seed, more = (choices.byte(place + k) for k in range(3))
         if step and more < 96:
             continue
-        decision = Inner(operation, (choices.byte(TAG) + step) & 255, seed)
+        mark = (choices.byte(TAG) + step) & 255
+        decision = Inner(operation, mark, seed, SOME_NULL if REFUSED <= more < FAILING else 0)
         if more >= FAILING and generator.failing:
             inner.fail(decision)
         elif generator.operations[operation] not in generator.enclosing:
