@@ -15,7 +15,7 @@ from acl_cts.conformance.scenario import asked_for
 from acl_cts.fuzz.choices import ALL_NULL, COUNT, NULLS, OPERATION, SLOT, SLOTS, SOME_NULL, TAG, Choices
 from acl_cts.fuzz.follower import Follower, Handle, givers
 from acl_cts.fuzz.form import Form, form_of, pattern
-from acl_cts.fuzz.macros import Macro, first, macros, numbered
+from acl_cts.fuzz.macros import Macro, first, heavy_macros, macros, numbered
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.fuzz.vital import facts
@@ -102,6 +102,7 @@ class Generator:
         self.forms = self._forms(without, families)
         self.functions = frozenset(self.forms)
         self.macros = tuple(macro for macro in macros(spec) if self._can(macro))
+        self.heavy = tuple(macro for macro in heavy_macros(spec) if self._can(macro))
         self.enders = [entry for entry in givers(spec, "free") if entry[0].function.name in self.forms]
         self.locators = [form for form in self.forms.values() if form.facts.function.signature.locates]
         self.invokers = [form for form in self.forms.values() if form.functions]

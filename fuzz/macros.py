@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from acl_cts.conformance.draft import first_state, handle_params, kinds_of
@@ -39,21 +39,31 @@ def numbered(macro: Macro, mark: int) -> tuple[frozenset[str], tuple[Statement, 
     return frozenset(ref.name for ref in names.values()), renamed(macro.body, names)
 
 
-_KNOWN: dict[int, tuple[Spec, tuple[Macro, ...]]] = {}
+_KNOWN: dict[int, tuple[Spec, tuple[Macro, ...], tuple[Macro, ...]]] = {}
 """The macros of a spec, which is kept with them, so that no other one gets its identity."""
 
 
 def macros(spec: Spec) -> tuple[Macro, ...]:
-    """Every macro of the tables, in a fixed order, each body once."""
+    """Every macro of the tables that is one decision among others, in a fixed order, each body once."""
+    return _all(spec)[1]
+
+
+def heavy_macros(spec: Spec) -> tuple[Macro, ...]:
+    """Those that cost as much as many programs, and cannot become shorter."""
+    return _all(spec)[2]
+
+
+def _all(spec: Spec) -> tuple[Spec, tuple[Macro, ...], tuple[Macro, ...]]:
     known = _KNOWN.get(id(spec))
     if known is None or known[0] is not spec:
-        known = _KNOWN[id(spec)] = spec, _macros(spec)
-    return known[1]
+        light = _once((*_states(spec), *_settled(spec), *_limits(spec), *_crowds(spec), *_cycles(spec)))
+        known = _KNOWN[id(spec)] = spec, light, _once((*_many(spec), *_worn(spec)))
+    return known
 
 
-def _macros(spec: Spec) -> tuple[Macro, ...]:
+def _once(every: Iterable[Macro]) -> tuple[Macro, ...]:
     found: dict[tuple[Statement, ...], Macro] = {}
-    for macro in (*_states(spec), *_settled(spec), *_limits(spec), *_crowds(spec), *_many(spec), *_cycles(spec)):
+    for macro in every:
         if macro.body:
             found.setdefault(macro.body, macro)
     return tuple(found.values())
@@ -139,11 +149,14 @@ def _many(spec: Spec) -> Iterator[Macro]:
         yield Macro(f"many/{draft.label}", draft.family, draft.body)
 
 
-def _cycles(spec: Spec) -> Iterator[Macro]:
+def _cycles(spec: Spec, name: str = "cycle", turns: int = CYCLES) -> Iterator[Macro]:
     """The simplest program of what makes something, everything given back, over and over."""
     for function in spec.functions.values():
         if function.simplest and function.creates and not function.auxiliary:
             program = function.simplest[0]
             body = (*program.body, *program.cleanup)
-            yield Macro(f"cycle/{function.name}", function.family, (Repeat(CYCLES, "c", body),))
-            yield Macro(f"worn/{function.name}", function.family, (Repeat(WORN, "c", body),))
+            yield Macro(f"{name}/{function.name}", function.family, (Repeat(turns, "c", body),))
+
+
+def _worn(spec: Spec) -> Iterator[Macro]:
+    return _cycles(spec, "worn", WORN)

@@ -106,7 +106,7 @@ class Mutator:
 
     def openings(self) -> Iterator[Program]:
         """For each macro the program of nothing else, and of questions about its handle."""
-        for macro in self._generator.macros:
+        for macro in (*self._generator.macros, *self._generator.heavy):
             builder = Builder(self._generator)
             handle = builder.insert(macro, 0)
             if handle is not None:
