@@ -2,7 +2,8 @@
 
     python benchmarks/fuzz_catalogue.py [--seconds 60] [--seed 0] [--jobs 2] [--out catalogue.json] [DEFECT ...]
 
-Each defect gets a campaign of its own on one processor, until its first finding. The clock is processor time of the
+Each defect gets a campaign of its own on one processor, until its first finding, whose failure must have been seen in
+time; confirming and shortening it may take longer. The clock is processor time of the
 campaign and its workers, so that a busy machine does not change what is found. Defects that show in the thread
 sanitizer only are fuzzed in that flavour, and those that make memory grow without a sanitizer: the turns that it takes
 until a few bytes in each are more than a library may keep for later are too slow under one. A defect that must show as
@@ -72,10 +73,12 @@ def hunt(defect: Defect, seconds: float, seed: int) -> dict[str, Any]:
         options = Options(library=str(library), call_timeout=CALL_TIMEOUT)
         plan = CampaignPlan((backend,), options, Path(folder), seed=seed, empty=True)
         campaign = Campaign(plan)
-        start, clock, found = spent(campaign), time.monotonic(), ""
+        start, clock, found, seen = spent(campaign), time.monotonic(), "", 0.0
         campaign.stopped = lambda: spent(campaign) - start > seconds
         events = campaign.run()
         for event in events:
+            if not seen and (event.kind == "failing" or shows(defect, event)):
+                seen = spent(campaign) - start
             if shows(defect, event):
                 found = str(event.data.get("summary") or event.data.get("observed"))
                 break
@@ -83,7 +86,8 @@ def hunt(defect: Defect, seconds: float, seed: int) -> dict[str, Any]:
         return {
             "id": defect.id,
             "kind": defect.kind.value,
-            "found": found,
+            "found": found if seen <= seconds else "",
+            "seen": round(seen, 1),
             "seconds": round(spent(campaign) - start, 1),
             "wall": round(time.monotonic() - clock, 1),
             "programs": campaign.figures.programs,
@@ -121,7 +125,10 @@ def main() -> None:
         for result in pool.imap(partial(forked, seconds=given.seconds, seed=given.seed), defects):
             results.append(result)
             verdict = "found " if result["found"] else "MISSED"
-            print(f"{verdict} {result['id']:45} {result['seconds']:6.1f} s  {result['found']}", flush=True)
+            print(
+                f"{verdict} {result['id']:45} {result['seen']:6.1f} {result['seconds']:6.1f} s  {result['found']}",
+                flush=True,
+            )
             if given.out:
                 given.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
     found = sum(bool(result["found"]) for result in results)
