@@ -111,14 +111,7 @@ class Source:
         if (opening := self._opening(avoided)) is not None:
             return opening
         for _ in range(TRIES):
-            way = self._ways.pick(self._dice) if program.body else "fresh"
-            if way == "fresh":
-                found = mutator.fresh()
-            elif way == "cross" and other is not None:
-                found = mutator.cross(program, other)
-            else:
-                way, found = "mutate", mutator.mutate(program)
-            made = Made(found, encode_program(found), way, mutator.origin)
+            made = self._woven(mutator) or self._changed(mutator, program, other)
             if self._wanted(made, avoided):
                 return made
         return None
@@ -159,12 +152,21 @@ class Source:
         if made.parent is not None:
             made.parent.paid += 1
 
+    def _changed(self, mutator: Mutator, program: Program, other: Program | None) -> Made:
+        way = self._ways.pick(self._dice) if program.body else "fresh"
+        if way == "fresh":
+            found = mutator.fresh()
+        elif way == "cross" and other is not None:
+            found = mutator.cross(program, other)
+        else:
+            way, found = "mutate", mutator.mutate(program)
+        return Made(found, encode_program(found), way, mutator.origin)
+
     def _next(self, mutator: Mutator) -> Made:
         parent: Entry | None = None
-        for capsule in mutator.capsules:
-            if self._spent_woven.get(capsule, 0) <= self._share(capsule) * self._spent:
-                program = mutator.woven(capsule)
-                return Made(program, encode_program(program), capsule, mutator.origin)
+        woven = self._woven(mutator)
+        if woven is not None:
+            return woven
         way = self._ways.pick(self._dice) if self.corpus.entries else "fresh"
         if way == "fresh":
             program = mutator.fresh()
@@ -185,6 +187,14 @@ class Source:
             data = encode_program(program)
             if program.body and not _calls(program, avoided) and self._is_new(data):
                 return Made(program, data, OPENING)
+        return None
+
+    def _woven(self, mutator: Mutator) -> Made | None:
+        """A program of a capsule whose share was not had."""
+        for capsule in mutator.capsules:
+            if self._spent_woven.get(capsule, 0) <= self._share(capsule) * self._spent:
+                program = mutator.woven(capsule)
+                return Made(program, encode_program(program), capsule, mutator.origin)
         return None
 
     def _share(self, capsule: str) -> float:

@@ -18,12 +18,14 @@ from acl_cts.backends.core_backend import build_core
 
 TEXT = (Path(__file__).resolve().parent.parent / "docs" / "nightly.md").read_text(encoding="utf-8")
 SCRIPT = next(iter(re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)))
-GITHUB, GITLAB = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+GITHUB, GITLAB, FUZZING = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+
+HOSTED = [("github-workflows", GITHUB), ("github-workflows", FUZZING), ("gitlab-ci", GITLAB)]
 
 FEW = ("--case", "mbuf/limit/aclrtSetBufUserData/set-user.sum/fresh/*")
 
 
-@pytest.mark.parametrize(("schema", "text"), [("github-workflows", GITHUB), ("gitlab-ci", GITLAB)])
+@pytest.mark.parametrize(("schema", "text"), HOSTED)
 def test_files_of_code_hosts_keep_to_their_schemas(tmp_path: Path, schema: str, text: str) -> None:
     path = tmp_path / "ci.yml"
     path.write_text(text)
@@ -34,7 +36,7 @@ def test_files_of_code_hosts_keep_to_their_schemas(tmp_path: Path, schema: str, 
 
 def shell() -> list[str]:
     """Every piece of shell that the files hold, without what the host puts in."""
-    jobs = yaml.safe_load(GITHUB)["jobs"].values()
+    jobs = [job for text in (GITHUB, FUZZING) for job in yaml.safe_load(text)["jobs"].values()]
     pieces = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     pieces += ["\n".join(job["script"]) for job in yaml.safe_load(GITLAB).values()]
     return [re.sub(r"\$\{\{.*?\}\}", "1", piece) for piece in (*pieces, SCRIPT)]
@@ -80,3 +82,13 @@ def test_the_script_tells_only_news(tmp_path: Path, path: str) -> None:
     assert failed[0] == 0
     assert failed[1] == failed[2] > 0
     assert len(failed) == 3
+
+
+def test_the_fuzzing_of_a_night_runs_as_it_stands_there(path: str, tmp_path: Path) -> None:
+    (line,) = re.findall(r"\* \* \* +(acl-cts fuzz .*)", TEXT)
+    line = line.replace("/path/to/libascendcl.so", str(build_core("cover", ()))).replace("1h", "3s")
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    environment = {**os.environ, "PATH": path, "HOME": str(tmp_path), "XDG_CACHE_HOME": cache}
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert any((tmp_path / "acl-cts-corpus" / "programs").iterdir())
