@@ -61,6 +61,9 @@ SELDOM = 224
 LARGE = 65536
 """Bytes of an area of which there are never many."""
 
+LOOKED_AT, READ = 2, 4096
+"""Handles that a look is about at most, and bytes of an area that it reads."""
+
 NOT_SELF = 24
 """Below this, a second handle may be the first one again."""
 
@@ -431,6 +434,23 @@ class Builder:
         names = {name: Ref(self.follower.name(name, mark)) for name in others}
         for statement in renamed(asked, {SUBJECT: handle.ref, **names}):
             self.follower.add(statement)
+
+    def look(self, choices: Choices) -> None:
+        """Ask all about some of the handles that there are, and read what their areas begin with: what a call did to
+        another handle, or to an area, shows nowhere else."""
+        generator, follower = self._generator, self.follower
+        there = [handle for kind in generator.kinds for handle in follower.usable(kind) if handle.span is None]
+        start, mark = choices.byte(SLOTS), choices.byte(TAG)
+        for place in range(min(len(there), LOOKED_AT)):
+            handle = there[(start + place) % len(there)]
+            if not follower.tracker.usable(handle.item):
+                continue
+            self.ask(handle, mark)
+            region = follower.tracker.region(handle.item)
+            known = follower.key(handle.ref.name, handle.ref.index, {}) in follower.located
+            size = follower.tracker.machine.size_of(region) if region is not None and known else 0
+            if size and Capability.DATA_ACCESS in generator.capabilities:
+                follower.add(Read(handle.ref, 0, min(size, READ)))
 
     def touch(self, choices: Choices) -> None:
         """Write to a data area or read from it."""

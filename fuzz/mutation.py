@@ -46,6 +46,9 @@ from acl_cts.specs.trace import Capability
 LONGEST = 120
 """Top-level statements of a program at most; what is longer only gets shorter."""
 
+LOOKS = 0.5
+"""How often a new program ends with questions."""
+
 FEW_OPENS = 4
 """Open points of a program of which all answers are followed."""
 
@@ -90,6 +93,7 @@ class Mutator:
             "count": self._count,
             "threads": self._threads,
             "inside": self._inside,
+            "look": self._look,
         }
         self._schedule = Schedule(self._ways)
         self._macro_schedule = Schedule(self._macros)
@@ -102,7 +106,12 @@ class Mutator:
         self._last = []
         dice = self._dice
         generator = self._generator if dice.random() < 0.25 else dice.choice(self._families)
-        return generator.program(rolled(dice, dice.randint(1, decisions)))
+        builder = generator.begin()
+        for record in rolled(dice, dice.randint(1, decisions)):
+            builder.decide(record)
+        if dice.random() < LOOKS:
+            builder.look(rolled(dice, 1)[0])
+        return builder.finish()
 
     def openings(self) -> Iterator[Program]:
         """For each macro the program of nothing else, and of questions about its handle."""
@@ -206,6 +215,14 @@ class Mutator:
         place, builder = self._opened(program)
         builder.insert(self._macros[name], self._dice.randrange(256))
         return self._closed(builder, program.body[place:])
+
+    def _look(self, program: Program) -> Program:
+        """Questions in the end."""
+        builder = Builder(self._generator, balanced=False)
+        builder.follower.choose = self._choose
+        builder.follower.insert(program.body)
+        builder.look(rolled(self._dice, 1)[0])
+        return builder.follower.finish()
 
     def _drop(self, program: Program) -> Program:
         if len(program.body) > 3 and self._dice.random() < 0.3:
