@@ -157,8 +157,8 @@ class Weaver:
 
     def _lives(self) -> list[list[Call]]:
         generator, follower = self._generator, self._inner.follower
-        threads = []
-        for thread in range(2):
+        threads: list[list[Call]] = []
+        for thread in range(2 if generator.enders else 0):
             byte = self._choices.byte(SLOTS + 3 + (0 if self._kind & ALIKE else thread))
             known, param, kind = generator.enders[byte % len(generator.enders)]
             maker = generator.makers.get(kind)

@@ -14,6 +14,7 @@ from acl_cts.fuzz.campaign import Campaign
 from acl_cts.fuzz.capsules import burden
 from acl_cts.fuzz.corpus import Corpus
 from acl_cts.fuzz.macros import heavy_macros, macros
+from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.plan import CampaignPlan
 from acl_cts.fuzz.source import OPENING, OPENINGS_EVERY, Made, Source
 from acl_cts.specs.program import Call, Parallel, Repeat, Steady, steps, walk
@@ -61,6 +62,15 @@ def test_avoided_functions_are_in_no_opening(tmp_path: Path) -> None:
     openings = [each for each in made(source(tmp_path), 300, avoided) if each.way == OPENING]
     assert openings
     assert not any(isinstance(s, Call) and s.function in avoided for each in openings for s in steps(each.program))
+
+
+@pytest.mark.parametrize("function", [*tables().functions])
+def test_programs_of_every_sort_come_without_any_one_function(function: str) -> None:
+    mutator = Mutator(tables(), EVERYTHING, 1, without=frozenset({function}))
+    programs = [*mutator.openings(), *(mutator.fresh() for _ in range(40))]
+    programs += [mutator.woven(capsule) for capsule in mutator.capsules for _ in range(40)]
+    programs += [mutator.mutate(program) for program in programs if program.body]
+    assert not any(isinstance(s, Call) and s.function == function for each in programs for s in steps(each))
 
 
 def share(programs: list[Made], statement: type) -> float:
