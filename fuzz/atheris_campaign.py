@@ -94,8 +94,11 @@ class AtherisCampaign(Campaign):
         try:
             while not self._over():
                 before = self.figures.programs
-                with tempfile.TemporaryDirectory(prefix="acl-cts-atheris-") as folder:
-                    lost = yield from self._one_process(child, Path(folder), running)
+                with tempfile.TemporaryDirectory(prefix="acl-cts-atheris-", ignore_cleanup_errors=True) as folder:
+                    try:
+                        lost = yield from self._one_process(child, Path(folder), running)
+                    finally:
+                        child.settle()  # it writes into that folder
                 in_vain = 0 if self.figures.programs > before else in_vain + 1
                 if in_vain == IN_VAIN or (lost and not child.started and not child.killed):
                     raise child.problem()

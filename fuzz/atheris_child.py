@@ -25,6 +25,9 @@ MODULE = "acl_cts.fuzz.atheris_main"
 CONNECTED = "found LLVMFuzzerCustomMutator"
 """What the engine's log says once it has found the mutator; without it, mutators are ignored in silence."""
 
+GOING = 5.0
+"""Seconds that a killed process may take to be gone."""
+
 _LENGTH = struct.Struct("<I")
 
 
@@ -124,6 +127,13 @@ class Child:
         if self._pid:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
+
+    def settle(self) -> None:
+        """End the process that fuzzes, if there is one, and wait until it is gone."""
+        self.kill()
+        with suppress(Lost):
+            while self._pid and self.receive(GOING) is not None:
+                pass
 
     @property
     def killed(self) -> bool:
