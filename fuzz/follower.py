@@ -51,7 +51,7 @@ from acl_cts.specs.program import (
     Write,
     walk,
 )
-from acl_cts.specs.program_rules import MAX_THREAD_CALLS, THREADS, ProgramError, check_statement
+from acl_cts.specs.program_rules import MAX_NAME, MAX_THREAD_CALLS, THREADS, ProgramError, check_statement
 from acl_cts.specs.rules import Rules, compile_rules
 from acl_cts.specs.trace import Capability
 from acl_cts.specs.values import CELL, UNKNOWN, Obj
@@ -190,6 +190,7 @@ class Follower:
 
     def name(self, base: str, mark: int) -> str:
         """A name that stands for nothing yet: `base` and `mark`, or the next number that is free."""
+        base = base[: MAX_NAME - 8]
         while (made := f"{base}{mark}") in self._names:
             mark += 1
         return made

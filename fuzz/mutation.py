@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -40,7 +41,7 @@ from acl_cts.specs.program import (
     children,
     walk,
 )
-from acl_cts.specs.program_rules import MAX_NAME, THREADS
+from acl_cts.specs.program_rules import MAX_NAME, RESERVED, THREADS
 from acl_cts.specs.trace import Capability
 
 LONGEST = 120
@@ -175,7 +176,7 @@ class Mutator:
             start = dice.randrange(len(second.body)) if second.body else 0
             return self._joined(first.body[:head], second.body[start:])
         mark = dice.choice("abcdefgh")
-        other = renamed(second.body, {name: Ref(_short(mark + name)) for name in variables(second.body)})
+        other = renamed(second.body, {name: Ref(_fitting(mark + name)) for name in variables(second.body)})
         return self._joined(first.body[:head], (*other, *first.body[head:]))
 
     @property
@@ -362,7 +363,7 @@ class Mutator:
         call = program.body[place]
         if not isinstance(call, Call):
             return program
-        target = None if call.target is None else Target(call.target.name + "s", Index(0, "n"))
+        target = None if call.target is None else Target(_fitting(call.target.name + "s"), Index(0, "n"))
         repeat = Repeat(dice.choice((2, 3, 5, MANY, *self._generator.near)), "n", (replace(call, target=target),))
         return self._joined(program.body[:place], (call, repeat, *program.body[place + 1 :]))
 
@@ -443,9 +444,10 @@ class Mutator:
         return self._joined(program.body[: path[0]], (*made, *program.body[path[0] + 1 :]))
 
 
-def _short(name: str) -> str:
-    """`name`, cut to what may be one."""
-    return name if len(name) <= MAX_NAME else name[:8] + name[16:]
+def _fitting(name: str) -> str:
+    """`name`, cut to what may be one, and no word that means something else."""
+    short = name if len(name) <= MAX_NAME else name[:8] + name[16:]
+    return f"{short}_" if keyword.iskeyword(short) or short in RESERVED else short
 
 
 def _all(body: tuple[Statement, ...]) -> list[tuple[Path, Statement]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import random
 
 import pytest
@@ -16,6 +17,7 @@ from acl_cts.fuzz.mutation import LONGEST, Mutator
 from acl_cts.fuzz.schedule import FLOOR, Schedule
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program import Call, Exit, Hooks, Int, Program, Repeat, Statement, walk
+from acl_cts.specs.program_rules import MAX_NAME, RESERVED, ProgramError
 from acl_cts.specs.program_text import format_program, parse_program
 
 
@@ -243,6 +245,20 @@ def test_a_crossing_has_something_of_both() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ the schedule
+
+
+def test_a_new_name_is_no_reserved_word_and_not_too_long() -> None:
+    words = [word for word in (*keyword.kwlist, *RESERVED) if word.islower() and len(word) > 1]
+    names = {word[1:] for word in words if word[0] in "abcdefgh"} | {w[:-1] for w in words if w.endswith("s")}
+    mutator = Mutator(load_spec(), EVERYTHING, 1)
+    for name in sorted({*names, "z" * MAX_NAME}):
+        try:
+            known = program(f"{name} = aclrtAllocBuf(size=64)\naclrtFreeBuf(buf={name})")
+        except ProgramError:  # what is left is a reserved word too
+            continue
+        for _ in range(40):
+            assert_sound(load_spec(), mutator.cross(known, known))
+            assert_sound(load_spec(), mutator.mutate(known))
 
 
 def test_what_pays_is_done_more_often_and_nothing_starves() -> None:
