@@ -53,7 +53,7 @@ class Figures:
             f"{self.programs / seconds:.0f} programs/s",
             f"{self.calls / seconds:.0f} calls/s",
             *((f"{self.scouted / seconds:.0f} scouted/s",) if self.scouted else ()),
-            f"{self.edges} edges",
+            *((f"{self.edges} edges",) if self.edges else ()),
             f"{self.states} states",
             f"corpus {self.corpus}",
             f"findings {self.findings}",
@@ -61,7 +61,7 @@ class Figures:
         if self.seeds_left:
             parts.append(f"seeds left {self.seeds_left}")
         if self.repeated:
-            parts.append(f"known {self.repeated}")
+            parts.append(f"failures seen again {self.repeated}")
         if self.crashes:
             parts.append(f"crashes {self.crashes}")
         parts.append(f"last new {_clock(max(0.0, self.seconds - self.last_new))} ago")
