@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import factorial, prod
 
-from acl_cts.conformance.growth import AT_LEAST, AT_MOST, CALLS, FEWEST, LARGE
+from acl_cts.conformance.growth import AT_LEAST, AT_MOST, CALLS, FEWEST, LARGE, MANY
 from acl_cts.conformance.share import work
 from acl_cts.specs.model import Spec
 from acl_cts.specs.plan import MAX_ITERATIONS, MAX_ORDERS, plan
@@ -45,6 +45,9 @@ MOST_FOLLOWED = 600
 HUGE = 5 * 10**9
 """Bytes of an area that nobody grants."""
 
+SIMPLEST = 2
+"""Statements of the shortest cycle: one thing made and given back."""
+
 TURN_COST = 10
 """Turns of a cycle, call by call, that cost as much as one statement executed and judged; measured."""
 
@@ -71,7 +74,9 @@ def filled(capsule: Statement, body: tuple[Statement, ...], leaves: bool) -> Rep
     """A capsule like this one, of what `body` holds, repeated as often as can be afforded. `leaves`: a round does not
     give back all that it makes."""
     if isinstance(capsule, Steady):
-        return Steady(min(capsule.at_least, turns(body)), min(max(capsule.at_least, capsule.at_most), AT_MOST), body)
+        return Steady(
+            min(capsule.at_least, most_turns(body)), min(max(capsule.at_least, capsule.at_most), AT_MOST), body
+        )
     count = min(capsule.count if isinstance(capsule, Repeat) else 1, LEAVING_ROUNDS if leaves else MOST_ROUNDS)
     return Repeat(count, capsule.loop if isinstance(capsule, Repeat) else "round", body)
 
@@ -82,6 +87,11 @@ def turns(body: tuple[Statement, ...]) -> int:
     while count > FEWEST and count * executed(body) > CALLS:
         count //= 2
     return count
+
+
+def most_turns(body: tuple[Statement, ...]) -> int:
+    """How often a cycle may turn at the least: more often than 16 bits count where it makes one thing and no more."""
+    return MANY if executed(body) <= SIMPLEST else turns(body)
 
 
 def executed(body: tuple[Statement, ...]) -> int:
@@ -145,7 +155,7 @@ def affordable(capsule: Statement) -> bool:
         body, fails = capsule.body, any(isinstance(s, FailAllocation) for s in walk(capsule.body))
     elif isinstance(capsule, Steady):
         body, fails = capsule.body, disarmed(capsule.body) != capsule.body
-        fits = capsule.at_least <= turns(body) and capsule.at_most <= AT_MOST and not any(map(holds, body))
+        fits = capsule.at_least <= most_turns(body) and capsule.at_most <= AT_MOST and not any(map(holds, body))
     else:
         return False
     repeats = (s.count for s in walk(body) if isinstance(s, Repeat))

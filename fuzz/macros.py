@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from acl_cts.conformance.draft import first_state, handle_params, kinds_of
+from acl_cts.conformance.growth import AT_MOST
+from acl_cts.conformance.growth import MANY as WORN
 from acl_cts.conformance.matrix import large_crowd_drafts
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.plan import plan
-from acl_cts.specs.program import Call, Index, Live, Ref, Repeat, Statement, Target, walk
+from acl_cts.specs.program import Call, Index, Live, Ref, Repeat, Statement, Steady, Target, walk
 
-CYCLES, WORN = 40, 66_000
-"""Turns of a cycle that makes something and gives it back; so many that 16 bits cannot count them."""
+CYCLES = 40
+"""Turns of a cycle that makes something and gives it back."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,14 +151,22 @@ def _many(spec: Spec) -> Iterator[Macro]:
         yield Macro(f"many/{draft.label}", draft.family, draft.body)
 
 
-def _cycles(spec: Spec, name: str = "cycle", turns: int = CYCLES) -> Iterator[Macro]:
+def _cycles(spec: Spec) -> Iterator[Macro]:
     """The simplest program of what makes something, everything given back, over and over."""
-    for function in spec.functions.values():
-        if function.simplest and function.creates and not function.auxiliary:
-            program = function.simplest[0]
-            body = (*program.body, *program.cleanup)
-            yield Macro(f"{name}/{function.name}", function.family, (Repeat(turns, "c", body),))
+    for function, body in _simplest(spec):
+        yield Macro(f"cycle/{function.name}", function.family, (Repeat(CYCLES, "c", body),))
 
 
 def _worn(spec: Spec) -> Iterator[Macro]:
-    return _cycles(spec, "worn", WORN)
+    """The same more often than 16 bits count. Only what needs nothing else, as a cycle whose turns are compared where
+    they are executed: answers one by one could be as many as the turns."""
+    for function, body in _simplest(spec):
+        if not any(handle_params(function, kind) for kind in spec.kinds):
+            yield Macro(f"worn/{function.name}", function.family, (Steady(WORN, AT_MOST, body),))
+
+
+def _simplest(spec: Spec) -> Iterator[tuple[Function, tuple[Statement, ...]]]:
+    for function in spec.functions.values():
+        if function.simplest and function.creates and not function.auxiliary:
+            program = function.simplest[0]
+            yield function, (*program.body, *program.cleanup)

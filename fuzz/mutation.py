@@ -16,7 +16,7 @@ from acl_cts.fuzz.schedule import Schedule
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.model import Spec
-from acl_cts.specs.plan import plan
+from acl_cts.specs.plan import MAX_ITERATIONS, plan
 from acl_cts.specs.program import (
     MAX_REPEAT,
     Call,
@@ -121,7 +121,9 @@ class Mutator:
             handle = builder.insert(macro, 0)
             if handle is not None:
                 builder.ask(handle, 0)
-            yield builder.finish()
+            program = builder.finish()
+            long = any(isinstance(s, Repeat) and s.count > MAX_ITERATIONS for s in walk(program.body))
+            yield self.mend(program) if long else program  # a clean-up is made of fewer turns than mending looks at
 
     @property
     def capsules(self) -> tuple[str, ...]:

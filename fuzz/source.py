@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -84,13 +85,13 @@ class Source:
     _spent: int = 0
     _spent_deep: int = 0
     _spent_woven: dict[str, int] = field(default_factory=dict)
-    _openings: Iterator[Program] = field(init=False)
+    _openings: deque[Program] = field(init=False)
     _made: int = 0
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
         self._ways = Schedule(("fresh", "mutate", "cross"))
-        self._openings = self._mutator(frozenset()).openings()
+        self._openings = deque(self._mutator(frozenset()).openings())
 
     def batch(self, size: int, avoided: frozenset[str]) -> list[Made]:
         """Up to `size` programs that were not made before, without calls of the functions `avoided`."""
@@ -179,13 +180,18 @@ class Source:
         return Made(program, encode_program(program), way, mutator.origin, parent)
 
     def _opening(self, avoided: frozenset[str]) -> Made | None:
-        """Now and then the next opening that was not executed before; those that are avoided are left out for good."""
+        """Now and then the next opening that was not executed before; one that is to be avoided comes later."""
         self._made += 1
         if self._made % OPENINGS_EVERY:
             return None
-        for program in self._openings:
+        for _ in range(len(self._openings)):
+            program = self._openings.popleft()
+            if _calls(program, avoided):
+                self._openings.append(program)
+                continue
             data = encode_program(program)
-            if program.body and not _calls(program, avoided) and self._is_new(data):
+            if program.body and self._is_new(data):
+                self._spent += burden(program)
                 return Made(program, data, OPENING)
         return None
 

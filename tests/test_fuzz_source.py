@@ -10,6 +10,7 @@ from fuzzed import EVERYTHING, assert_sound, tables
 from acl_cts.backends.backend import Options
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.core_defects import load_defects
+from acl_cts.backends.registry import open_backend
 from acl_cts.fuzz.campaign import Campaign
 from acl_cts.fuzz.capsules import burden
 from acl_cts.fuzz.corpus import Corpus
@@ -17,7 +18,11 @@ from acl_cts.fuzz.macros import heavy_macros, macros
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.plan import CampaignPlan
 from acl_cts.fuzz.source import OPENING, OPENINGS_EVERY, Made, Source
+from acl_cts.specs.judgement import Verdict
+from acl_cts.specs.loader import load_spec
+from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import Call, Parallel, Repeat, Steady, steps, walk
+from acl_cts.specs.program_text import format_program
 from acl_cts.specs.trace import Capability
 
 
@@ -52,16 +57,32 @@ def test_every_macro_comes_once_by_itself_among_other_programs(tmp_path: Path) -
 
 def test_openings_go_past_what_8_and_16_bits_count(tmp_path: Path) -> None:
     openings = (each for each in made(source(tmp_path), 900) if each.way == OPENING)
-    turns = {s.count for each in openings for s in walk(each.program.body) if isinstance(s, Repeat)}
-    assert any(256 < count < 1000 for count in turns)
-    assert any(count > 65536 for count in turns)
+    every = [s for each in openings for s in walk(each.program.body)]
+    assert any(256 < s.count < 1000 for s in every if isinstance(s, Repeat))
+    worn = [s for s in every if isinstance(s, Steady)]
+    assert {s.at_least for s in worn} == {2**16}
+    assert len(worn) == sum(macro.name.startswith("worn/") for macro in heavy_macros(tables())) > 1
 
 
-def test_avoided_functions_are_in_no_opening(tmp_path: Path) -> None:
+def test_avoided_functions_are_in_no_opening_until_they_are_no_longer_avoided(tmp_path: Path) -> None:
     avoided = frozenset({"aclrtFreeBuf"})
-    openings = [each for each in made(source(tmp_path), 300, avoided) if each.way == OPENING]
-    assert openings
-    assert not any(isinstance(s, Call) and s.function in avoided for each in openings for s in steps(each.program))
+    made_here = source(tmp_path)
+    before = [each for each in made(made_here, 900, avoided) if each.way == OPENING]
+    assert before
+    assert not any(isinstance(s, Call) and s.function in avoided for each in before for s in steps(each.program))
+    after = [each for each in made(made_here, 900) if each.way == OPENING]
+    expected = [each.data for each in made(source(tmp_path), 900) if each.way == OPENING]
+    assert {each.data for each in (*before, *after)} == set(expected)
+
+
+@pytest.mark.parametrize("backend", ["core", "simulator"])
+def test_openings_are_judged_and_pass(tmp_path: Path, backend: str) -> None:
+    spec = load_spec()
+    with open_backend(backend, Options()) as session:
+        for program in Mutator(spec, session.capabilities, 1, without=session.missing).openings():
+            if program.body:
+                judgement = judge(spec, program, session.run(program))
+                assert judgement.verdict is Verdict.PASS, format_program(program)
 
 
 @pytest.mark.parametrize("function", [*tables().functions])
