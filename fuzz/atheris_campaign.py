@@ -87,6 +87,7 @@ class AtherisCampaign(Campaign):
     _counters: str = ""
     _fatal: set[bytes] = field(default_factory=set)
     _told_at: float = 0.0
+    _hung: bool = False
 
     def _work(self, running: Running) -> Iterator[Event]:
         self._embedding = embedding_of(self.plan)
@@ -165,6 +166,7 @@ class AtherisCampaign(Campaign):
                 stood = stood + TICK if now is not None and now == progress else 0.0
                 progress = now
                 if stood > self.plan.options.call_timeout:
+                    self._hung = True
                     child.kill()
             child.capture.trim()
             yield from self._scout(running)
@@ -197,7 +199,7 @@ class AtherisCampaign(Campaign):
             yield from self._round([self._remade(message.data, message.way)], running)
         elif isinstance(message, Failing):
             made = self._remade(message.data, message.way)
-            yield from self._fails(made, message.lane, message.history, running)
+            yield from self._fails(made, message.lane, message.history, running, "failed")
 
     def _check(self, ready: Ready) -> None:
         """The gate: calls of the library must move the counters."""
@@ -236,11 +238,13 @@ class AtherisCampaign(Campaign):
         history = [] if status in (RENEW, DONE) else list(executed(folder / "history.bin"))
         if history:
             self._fatal.add(history[-1])
-            yield from self._fails(self._remade(history[-1], "last"), 0, history[-1 - LIFE : -1], running)
+            how = "stood still" if self._hung else f"ended its process ({_status(status)})"
+            yield from self._fails(self._remade(history[-1], "last"), 0, history[-1 - LIFE : -1], running, how)
+        self._hung = False
 
-    def _fails(self, made: Made, lane: int, history: Sequence[bytes], running: Running) -> Iterator[Event]:
+    def _fails(self, made: Made, lane: int, history: Sequence[bytes], running: Running, how: str) -> Iterator[Event]:
         """Execute a program that failed in a child here, alone and, if that shows nothing, behind what was executed
-        there before it."""
+        there before it. `how`: what it did there."""
         seat = self._lanes[lane]
         before = seat.triage.sightings.total()
         yield from self._round([made], running)
@@ -255,4 +259,14 @@ class AtherisCampaign(Campaign):
             yield from self._failure(seat, made.program, answer, judgement, programs)
         else:
             seat.triage.unconfirmed += 1
-            yield self._event("unconfirmed", {"program": format_program(made.program)})
+            self.figures = replace(self.figures, unconfirmed=self.figures.unconfirmed + 1)
+            yield self._event("unconfirmed", {"engine": how, "program": format_program(made.program)})
+
+
+def _status(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"

@@ -197,9 +197,10 @@ class Harness:
 
     def _repeat(self, program: Program) -> None:
         """What was judged before, so that the engine learns what it reaches."""
-        if any(isinstance(s, Exit) for s in walk(program.body)):
+        data = encode_program(program)
+        if data in self._assignment.fatal or any(isinstance(s, Exit) for s in walk(program.body)):
             return
-        self._note(encode_program(program))
+        self._note(data)
         for seat in self._seats:
             seat.session.run(program)
         if self._embedded is not None:

@@ -178,6 +178,23 @@ def test_programs_that_come_again_before_the_mutator_is_asked_are_no_sign_that_i
     assert blind(strange)
 
 
+def test_what_has_ended_a_process_before_is_not_executed_there_again_although_it_is_in_the_corpus(
+    tmp_path: Path,
+) -> None:
+    for folder in ("corpus", "other", "units"):
+        (tmp_path / folder).mkdir()
+    one, other = (encode_program(parse_program(f"a = aclrtAllocBuf(size={size})\n")) for size in (1, 2))
+    for name, data in (("one", one), ("other", other)):
+        (tmp_path / "units" / name).write_bytes(data)
+    assignment = AtherisCampaign(plan(tmp_path / "corpus", 0, "simulator"))._assignment(tmp_path / "other")
+    history, fatal = tmp_path / "history", frozenset({one})
+    _, ours = Pipe(duplex=False)
+    harness = Harness(replace(assignment, units=tmp_path / "units", history=history, fatal=fatal), ours)
+    harness.one(one)
+    harness.one(other)
+    assert list(executed(history)) == [other]
+
+
 def test_a_library_without_counters_is_refused(clang: Clang, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="has no inline counters"):
         embedding_of(plan(tmp_path, 10, library=build_core("plain")))
