@@ -1,4 +1,4 @@
-"""Which call of a failing program its reproducer watches, and what that call answered."""
+"""Which call of a failing program its reproducer watches, or which count, and what it told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acl_cts.specs.judgement import Finding
 from acl_cts.specs.model import Clause, Spec
 from acl_cts.specs.source_plan import is_cell
 from acl_cts.specs.source_watch import Watched
-from acl_cts.specs.trace import CallRecord, Output, Ptr, Trace
+from acl_cts.specs.trace import CallRecord, LiveRecord, Output, Ptr, Trace
 
 LONGEST = 256
 """Bytes of a room that are compared; of a longer one the call decides nothing."""
@@ -21,6 +21,9 @@ BESIDE = frozenset({"common.caller-memory", "common.threads"})
 def watched(finding: Finding, trace: Trace, spec: Spec) -> Watched | None:
     """What the call told that broke the clause of `finding`; None where no call of its own did, or its answer does not
     tell."""
+    counted = _counted(trace, finding)
+    if counted is not None:
+        return counted
     clause = spec.clauses.get(finding.clause)
     record = _answered(trace, finding)
     if clause is None or record is None or clause.id in BESIDE:
@@ -35,6 +38,16 @@ def watched(finding: Finding, trace: Trace, spec: Spec) -> Watched | None:
     rooms = tuple((name, v) for name, v in told if isinstance(v, bytes) and len(v) <= LONGEST)
     decides = len(outs) + len(rooms) == len(told) > 0
     return Watched(record.step, finding.loops, None, code, outs, rooms, decides)
+
+
+def _counted(trace: Trace, finding: Finding) -> Watched | None:
+    """The count of what lives that tells of more than the first one did."""
+    counts = [record for record in trace.records if isinstance(record, LiveRecord)]
+    last = next((r for r in reversed(counts) if (r.step, r.loops) == (finding.step, finding.loops)), None)
+    if last is None or last.lost:
+        return None
+    more = (last.objects - counts[0].objects, last.bytes - counts[0].bytes)
+    return Watched(last.step, last.loops, live=more) if min(more) >= 0 and max(more) > 0 else None
 
 
 def _at_all(clause: Clause, finding: Finding, accepted: bool) -> bool:

@@ -59,7 +59,7 @@ from acl_cts.specs.source_plan import (
     result_base,
     words,
 )
-from acl_cts.specs.source_watch import Watched, comparison, quoted_bytes
+from acl_cts.specs.source_watch import Watched, comparison, comparison_live, quoted_bytes
 
 
 def to_c(
@@ -126,7 +126,7 @@ class _Writer:
         types = self.types(own + main + pieces)
         # After the choice of pieces: what is told may hold a word that a piece defines, and use none of it.
         main = main.replace("@OPENING@", _said(opening))
-        main = main.replace("@CLOSING@", _decided(closing, self.watched is not None))
+        main = main.replace("@CLOSING@", _decided(closing, self.watched))
         head = HEAD.replace("#include <stdarg.h>", "#include <pthread.h>\n#include <stdarg.h>")
         head = head if self.plan.threaded else HEAD
         return "\n".join(
@@ -218,6 +218,8 @@ class _Writer:
                 self.steady(statement)
             case Live():
                 self.put(f"live({self.text(statement)});")
+                if (watched := self.watched_here) is not None and watched.live is not None:
+                    self.watch(comparison_live(watched.live), watched)
             case Hooks():
                 self.say("skipped: ", statement, ": only a backend that calls hooks from inside can do this")
             case When(accepted=accepted, body=body):
@@ -302,7 +304,8 @@ class _Writer:
         self.put(f"{_declare(signature.return_ctype, 'ret')} = {call.function}({passed});")
         code = signature.returns is Kind.CODE
         self.put("answer_code(ret);" if code else "answer_pointer((uintptr_t)ret);")
-        self.watch(signature)
+        if (watched := self.watched_here) is not None and watched.live is None:
+            self.watch(comparison(watched, signature), watched)
         for param, value in matched:
             if not isinstance(value, Null):
                 self.show(param, value)
@@ -315,14 +318,17 @@ class _Writer:
         self.depth -= 1
         self.put("}")
 
-    def watch(self, signature: Signature) -> None:
-        """Compare what the call just answered, where it is the watched one; its rooms are still there."""
-        if self.watched is None or self.watched.step != self.step:
-            return
-        turns = [f"{self.loop(loop)} == {turn}" for loop, turn in zip(self.loops, self.watched.loops, strict=False)]
+    @property
+    def watched_here(self) -> Watched | None:
+        """What is watched, where that is the present statement."""
+        return self.watched if self.watched is not None and self.watched.step == self.step else None
+
+    def watch(self, comparing: str, watched: Watched) -> None:
+        """Compare what was just told, in the turn that is watched; the rooms of a call are still there."""
+        turns = [f"{self.loop(loop)} == {turn}" for loop, turn in zip(self.loops, watched.loops, strict=False)]
         if turns:
             self.put(f"if ({' && '.join(turns)})")
-        self.put(("    " if turns else "") + comparison(self.watched, signature))
+        self.put(("    " if turns else "") + comparing)
 
     def given(self, refs: list[Ref], text: str, target: Target | None, leave: bool) -> None:
         """Open the block that runs only when all of `refs` were given."""
@@ -596,12 +602,12 @@ def _said(told: Sequence[str]) -> str:
     return "".join(f'    say("%s\\n", {_quoted(line)});\n' for line in told)
 
 
-def _decided(told: Sequence[str], watched: bool) -> str:
-    """Statements that print the lines in `told`; the first with what became of the watched call."""
+def _decided(told: Sequence[str], watched: Watched | None) -> str:
+    """Statements that print the lines in `told`; the first with what became of what is watched."""
     lines = [f"compare with what the suite saw: {line}" for line in told]
-    if not watched:
+    if watched is None:
         return _said(lines)
-    shown, otherwise = f"shown here: {told[0]}", f"not shown here: the call answered otherwise; {told[0]}"
+    shown, otherwise = f"shown here: {told[0]}", f"not shown here: {watched.otherwise}; {told[0]}"
     branches = (("if (watched == SHOWN)", shown), ("else if (watched == OTHERWISE)", otherwise), ("else", lines[0]))
     return "".join(f"    {condition}\n    {_said([line])}" for condition, line in branches) + _said(lines[1:])
 

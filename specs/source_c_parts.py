@@ -625,17 +625,40 @@ static bool steady(const char *text, unsigned long turn, unsigned long turns)
 }""",
     ),
     (
-        "live",
+        "live live_counted live_objects live_bytes",
         """\
+/* Objects and bytes that live beyond those of the first count. */
+static bool live_counted;
+static int64_t live_objects, live_bytes;
+
 static void live(const char *text)
 {
+    static uint64_t first_objects, first_bytes;
     void (*count)(uint64_t *, uint64_t *) = NULL;
     uint64_t objects = 0, bytes = 0;
     if (load_if_there("aclctsLiveCount", &count, sizeof count)) {
         count(&objects, &bytes);
+        if (!live_counted) {
+            live_counted = true;
+            first_objects = objects;
+            first_bytes = bytes;
+        }
+        live_objects = (int64_t)(objects - first_objects);
+        live_bytes = (int64_t)(bytes - first_bytes);
         say("%s -> %lu objects, %lu bytes\\n", text, (unsigned long)objects, (unsigned long)bytes);
     } else
         say("skipped: %s: the library does not count\\n", text);
+}""",
+    ),
+    (
+        "live_shown",
+        """\
+/* Whether so much lives as the suite saw. */
+static enum answer live_shown(int64_t objects, int64_t bytes)
+{
+    if (live_counted && live_objects == objects && live_bytes == bytes)
+        return SHOWN;
+    return live_counted && live_objects <= 0 && live_bytes <= 0 ? OTHERWISE : OPEN;
 }""",
     ),
 )

@@ -1,4 +1,4 @@
-"""The one call that a standalone form watches: what it answered to the suite, and the C that compares."""
+"""What a standalone form watches, a call or a count of what lives: what it told the suite, and the C that compares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class Watched:
 
     `accepted`: where the fault is that the call was accepted, or refused, at all; then that decides. `ret`: the code,
     None for a pointer. `outs`: integer outputs and NULL, None for one left untouched. `rooms`: whole contents.
-    `decides`: whether the fault shows when all of that comes again; addresses, for one, are never compared.
+    `decides`: whether the fault shows when all of that comes again; addresses, for one, are never compared. `live`: of
+    a count, the objects and bytes that lived beyond those of the first count.
     """
 
     step: int
@@ -23,6 +24,12 @@ class Watched:
     outs: tuple[tuple[str, int | None], ...] = ()
     rooms: tuple[tuple[str, bytes], ...] = ()
     decides: bool = True
+    live: tuple[int, int] | None = None
+
+    @property
+    def otherwise(self) -> str:
+        """What is told where the fault does not show."""
+        return "the call answered otherwise" if self.live is None else "all was given back"
 
 
 def comparison(watched: Watched, signature: Signature) -> str:
@@ -39,6 +46,11 @@ def comparison(watched: Watched, signature: Signature) -> str:
     same = [*code, *(_same_cell(params[name], value) for name, value in watched.outs)]
     same += [_same_room(name, content) for name, content in watched.rooms]
     return f"watch({' && '.join(same) or 'true'} ? {'SHOWN' if watched.decides else 'OPEN'} : OTHERWISE);"
+
+
+def comparison_live(live: tuple[int, int]) -> str:
+    """The same right after a count. Another number of what lives may be as it should be, and decides nothing."""
+    return f"watch(live_shown({live[0]}, {live[1]}));"
 
 
 def _same_cell(param: Param, value: int | None) -> str:

@@ -142,6 +142,10 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
         assert len(program.body) <= 8
         for name in ("repro.c", "repro.py", "trace.json", "run.json"):
             assert (found.folder / name).stat().st_size > 0
+    # All of them again on a library without the faults: what became of each stands at the end.
+    told = command("replay", tmp_path, "--library", build_core("cover"), code=0).splitlines()[-6:]
+    assert told[0] == "5 findings: 5 fixed"
+    assert [line.split()[0] for line in told[1:]] == ["fixed"] * 5
     # What is known is counted and not found again, and the command tells of it.
     again = run(tmp_path, 400, library=library, seed=9)
     assert last(again).findings == 0
@@ -288,6 +292,8 @@ def command(*words: str | Path, code: int, output: str = "stdout") -> str:
 def test_the_command_from_a_finding_to_a_regression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library, corpus = build_planted("set-user-last-byte-refused"), tmp_path / "corpus"
     fuzz = ("fuzz", "--library", library, "--corpus", corpus, "--empty", "-q", "--runs")
+    command(*(word if word != library else build_core("cover") for word in fuzz), "1", code=0)
+    assert "no findings in this corpus" in command("replay", corpus, code=0, output="stderr")
     told = command(*fuzz, "200", code=1)
     assert "exit code 1: 1 new finding" in told
     told = command(*fuzz, "200", "--seed", "1", code=0)

@@ -120,6 +120,22 @@ def test_the_fault_shows_where_it_is(ends: Callable[[str, str], tuple[Ended, End
     assert denied.startswith("not shown here: the call answered otherwise; expected at step ")
 
 
+LEFT = """\
+live
+a = aclrtAllocBuf(size=64)
+aclrtFreeBuf(buf=a)
+live
+"""
+
+
+def test_memory_that_is_not_given_back_shows_by_the_count(ends: Callable[[str, str], tuple[Ended, Ended]]) -> None:
+    (code, told), (other, denied) = ends("free-keeps-the-area", LEFT)
+    assert code == 1
+    assert told.startswith("shown here: expected at step 3")
+    assert other == 0
+    assert denied.startswith("not shown here: all was given back; expected at step 3")
+
+
 def test_addresses_alone_decide_nothing(ends: Callable[[str, str], tuple[Ended, Ended]]) -> None:
     for code, told in ends("append-behind-the-head", POINTERS):
         assert code == 0

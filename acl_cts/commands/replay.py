@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from acl_cts.conformance.failures import PROGRAM, SETTING, TRACE
 from acl_cts.conformance.setting import Setting, setting_from_json, setting_of
 from acl_cts.fuzz.bucket import Bucket, root_of
 from acl_cts.fuzz.findings import FINDING, bucket_in
+from acl_cts.fuzz.log import LOG
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import RED, CaseResult, case_to_json
@@ -85,8 +87,8 @@ def replay(context: click.Context, /, paths: tuple[Path, ...], backend: str | No
     """Execute programs again and judge them; print every call with its answer.
 
     A PATH is a program file, a failure folder (the program in it, after the programs that it needs before it), a report
-    folder with all its failures, or a stored trace.json beside its program.txt, which is judged without executing
-    anything.
+    folder with all its failures, a fuzzing corpus with all its findings, or a stored trace.json beside its program.txt,
+    which is judged without executing anything.
     """
     typed = {name for name in given if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     options = take_options(given)
@@ -130,13 +132,16 @@ class _Bench:
 
 
 def _places(path: Path) -> list[Path]:
-    """`path`, or the failure folders in it when it is a report. Raises ReportError when it is a folder without any."""
+    """`path`, or the failure folders in it when it is a report or a corpus. Raises ReportError when it is another
+    folder without any."""
     if not path.is_dir() or (path / PROGRAM).exists():
         return [path]
     kept = path / "failures" if (path / "failures").is_dir() else path
     names = (PROGRAM, FINDING)  # a finding that lost its program is told of
     found = sorted({file.parent for depth in ("*", "*/*") for name in names for file in kept.glob(f"{depth}/{name}")})
-    if not found:
+    if not found and (path / LOG).is_file():
+        click.echo(f"{path}: no findings in this corpus", err=True)
+    elif not found:
         raise ReportError(f"{path}: holds no failure; replay takes a {PROGRAM}, a failure folder or a report with some")
     return found
 
@@ -194,7 +199,8 @@ def _execute(session: Session, thing: Replayable) -> Trace:
 
 
 def _show(replays: Iterable[Replayed], form: str) -> int:
-    codes = []
+    codes: list[ExitCode] = []
+    fates: list[tuple[Path, str]] = []
     told = ""
     for replayed in replays:
         thing = replayed.thing
@@ -207,8 +213,20 @@ def _show(replays: Iterable[Replayed], form: str) -> int:
             told = origin
             show("\n".join(_lines(replayed.spec, thing, replayed.trace, judgement)))
         codes.append(_code(judgement))
+        if thing.bucket is not None:
+            fates.append((thing.path, _fate(thing.bucket, replayed.trace, judgement)))
+    if form == "text" and len(fates) > 1:
+        show("\n".join(_summary(fates)))
     order = (ExitCode.HARNESS, ExitCode.DISCREPANCY, ExitCode.INCOMPLETE, ExitCode.AS_EXPECTED)
-    return min(codes, key=order.index)
+    return min(codes, key=order.index, default=ExitCode.AS_EXPECTED)
+
+
+def _summary(fates: list[tuple[Path, str]]) -> Iterator[str]:
+    """What became of every finding, when there are several."""
+    yield ""
+    yield f"{len(fates)} findings: " + ", ".join(f"{n} {fate}" for fate, n in Counter(f for _, f in fates).items())
+    width = max(len(fate) for _, fate in fates)
+    yield from (f"  {fate:{width}}  {path}" for path, fate in fates)
 
 
 def _origin(replayed: Replayed) -> str:
