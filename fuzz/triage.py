@@ -18,7 +18,7 @@ from acl_cts.fuzz.target import Answer, Target
 from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
-from acl_cts.specs.program import Parallel, Program, walk
+from acl_cts.specs.program import Call, Parallel, Program, walk
 from acl_cts.specs.trace import End
 
 REPEATS = 10
@@ -78,7 +78,29 @@ class Triage:
             before = tuple(found or ())
         elif not self.stop():
             program = self._minimised(root, program, attempt)
+            other = self._without_the_accused(root, program)
+            if other is not None:
+                root, program, attempt = other
+                program = self._minimised(root, program, attempt)
         return self._repeated(root, program, attempt, before)
+
+    def _without_the_accused(self, root: Root, program: Program) -> tuple[Root, Program, Attempt] | None:
+        """The same loss of memory without any call of the accused family, if it shows even so: a count of what lives
+        does not tell whose it is."""
+        functions = self.spec.functions
+        if root.verdict != Verdict.LEAK or root.function not in functions:
+            return None
+        family = functions[root.function].family
+        own = {name for name, function in functions.items() if function.family == family}
+        rest = tuple(s for s in program.body if not any(isinstance(c, Call) and c.function in own for c in walk((s,))))
+        candidate = self.mender.mend(Program(rest))
+        if rest == program.body or not any(isinstance(s, Call) for s in walk(candidate.body)):
+            return None
+        answer = self.target.run_alone(candidate, leaks=True)
+        attempt = Attempt(answer.trace, judge(self.spec, candidate, answer.trace))
+        if attempt.judgement.verdict is not Verdict.LEAK:
+            return None
+        return root_of(attempt.judgement, answer.trace, answer.frames), candidate, attempt
 
     def _minimised(self, root: Root, program: Program, attempt: Attempt) -> Program:
         budget = BUDGET.get(attempt.judgement.verdict, USUAL_BUDGET)

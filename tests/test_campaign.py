@@ -152,6 +152,17 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
     assert last(again).repeated > 5
 
 
+def test_memory_that_other_calls_lose_is_not_laid_to_the_last_that_gives_back(tmp_path: Path) -> None:
+    text = (
+        "# acl-cts program 1\nlive\na = aclrtAllocBuf(size=64)\nd = aclrtAllocatorCreateDesc()\naclrtFreeBuf(buf=a)\n"
+        "aclrtAllocatorDestroyDesc(allocatorDesc=d)\nlive\n"
+    )
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "both.txt").write_text(text)
+    run(tmp_path, 1, library=build_planted("free-keeps-the-area"))
+    assert roots(tmp_path) == [("mbuf.free.gives-back", "aclrtFreeBuf")]
+
+
 def test_a_library_that_crashes_in_every_call_of_a_function_does_not_end_a_campaign(tmp_path: Path) -> None:
     library = build_planted("null-descriptor-crashes", "every-free-drops-the-area", "null-output-of-get-crashes")
     figures = last(run(tmp_path, 400, library=library))
