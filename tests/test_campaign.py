@@ -152,10 +152,10 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
     assert last(again).repeated > 5
 
 
-def test_memory_that_other_calls_lose_is_not_laid_to_the_last_that_gives_back(tmp_path: Path) -> None:
+def test_memory_that_other_calls_lose_is_not_laid_to_the_first_that_gives_back(tmp_path: Path) -> None:
     text = (
-        "# acl-cts program 1\nlive\na = aclrtAllocBuf(size=64)\nd = aclrtAllocatorCreateDesc()\naclrtFreeBuf(buf=a)\n"
-        "aclrtAllocatorDestroyDesc(allocatorDesc=d)\nlive\n"
+        "# acl-cts program 1\nlive\na = aclrtAllocBuf(size=64)\nd = aclrtAllocatorCreateDesc()\n"
+        "aclrtAllocatorDestroyDesc(allocatorDesc=d)\naclrtFreeBuf(buf=a)\nlive\n"
     )
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "both.txt").write_text(text)
