@@ -20,6 +20,7 @@ from acl_cts.fuzz.strategies import programs
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program import Call, Int, Program, walk
 from acl_cts.specs.program_text import format_program, parse_program
+from acl_cts.specs.trace import Capability
 
 QUIET: dict[str, Any] = {
     "database": None,
@@ -68,9 +69,11 @@ def test_programs_shrink_to_what_matters() -> None:
 def test_a_planted_fault_is_found_and_told(tmp_path: Path) -> None:
     spec = load_spec()
     with defective(SEQUENCE).open(Options()) as session:
+        # Threads and cycles until memory is steady depend on chance, and so would the way to the shortest program.
+        certain = session.capabilities - {Capability.THREAD_SAFE, Capability.MEMORY}
 
         @settings(**QUIET, max_examples=2500)
-        @given(programs(spec, session.capabilities, families=MBUF))
+        @given(programs(spec, certain, families=MBUF))
         def conforms(program: Program) -> None:
             check(spec, session, program, tmp_path)
 
