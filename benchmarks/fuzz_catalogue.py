@@ -3,11 +3,10 @@
     python benchmarks/fuzz_catalogue.py [--seconds 60] [--seed 0] [--jobs 2] [--out catalogue.json] [DEFECT ...]
 
 Each defect gets a campaign of its own on one processor, until its first finding, whose failure must have been seen in
-time; confirming and shortening it may take longer. The clock is processor time of the
-campaign and its workers, so that a busy machine does not change what is found. Defects that show in the thread
-sanitizer only are fuzzed in that flavour, and those that make memory grow without a sanitizer: the turns that it takes
-until a few bytes in each are more than a library may keep for later are too slow under one. A defect that must show as
-a note counts when that note is told.
+time; confirming and shortening it may take longer. The clock is processor time of the campaign and its workers, so that
+a busy machine does not change what is found. Defects that show in the thread sanitizer only are fuzzed in that flavour,
+and those that make memory grow without a sanitizer: the turns that it takes until a few bytes in each are more than a
+library may keep for later are too slow under one. A defect that must show as a note counts when that note is told.
 """
 
 from __future__ import annotations
