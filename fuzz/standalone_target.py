@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
+from acl_cts.backends.native.c_templates import c_templates
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.fuzz.numbers import limits_for
 from acl_cts.fuzz.standalone_seed import RECORD, encode_seed, turns_of
@@ -77,34 +76,32 @@ def render_scout(spec: Spec) -> str:
 
 
 def _render(spec: Spec, version: str, *, scout: bool) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
     names = _Names(spec)
     functions = [_function(names, each) for each in spec.functions.values()]
-    return environment.get_template("target.c.j2").render(
-        version=version,
-        scout=scout,
-        tables=spec.digest[:12],
-        families=list(spec.families),
-        kinds=names.kinds,
-        fields=names.fields,
-        collections=list(spec.collections) or ["none"],
-        regions=_regions(spec) or [("-1", "0", "0")],
-        holding=_holding(spec) or [("-1", "0")],
-        typedefs=_typedefs(spec),
-        callbacks=[_callback(each) for each in spec.interface.callbacks.values()],
-        functions=functions,
-        most=max(len(f.signature.params) for f in spec.functions.values()),
-        record=RECORD,
-        numbers=_numbers(spec),
-        edges=_edges(spec),
-        turns=turns_of(spec),
-        not_supported=sorted(spec.not_supported_codes),
-        floor=spec.floor,
+    return (
+        c_templates(TEMPLATES)
+        .get_template("target.c.j2")
+        .render(
+            version=version,
+            scout=scout,
+            tables=spec.digest[:12],
+            families=list(spec.families),
+            kinds=names.kinds,
+            fields=names.fields,
+            collections=list(spec.collections) or ["none"],
+            regions=_regions(spec) or [("-1", "0", "0")],
+            holding=_holding(spec) or [("-1", "0")],
+            typedefs=_typedefs(spec),
+            callbacks=[_callback(each) for each in spec.interface.callbacks.values()],
+            functions=functions,
+            most=max(len(f.signature.params) for f in spec.functions.values()),
+            record=RECORD,
+            numbers=_numbers(spec),
+            edges=_edges(spec),
+            turns=turns_of(spec),
+            not_supported=sorted(spec.not_supported_codes),
+            floor=spec.floor,
+        )
     )
 
 

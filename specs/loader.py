@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import yaml
 
 from acl_cts.specs import expressions as ex
@@ -50,11 +49,12 @@ from acl_cts.specs.program import (
 from acl_cts.specs.program_rules import check_name
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.recipe import Recipe
-from acl_cts.specs.seal import SEAL, sealed, write_seal
+from acl_cts.specs.seal import kept, sealed, write_seal
 from acl_cts.specs.source_plan import arguments
 
 FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
+SCHEMA = "schema.json"
 OPTIONAL = FOLDER / "more"
 
 CALLER_MEMORY = 2**20
@@ -84,16 +84,8 @@ class _Table:
 def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
     """All tables of `folder`: errors.yaml and one file a family; and `more` families, each a file, a folder of files,
     or the name of a table that comes with the suite. Raises SpecError."""
-    try:
-        common = _read(folder / ERRORS)
-        tables = [_read(path) for path in _tables_in(folder)]
-        tables += [_read(path, added=True) for name in more for path in _named(name)]
-    except OSError as error:
-        raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
-    if not tables:
-        raise SpecError(f"{folder}: no table of a family (*.yaml) there")
-    spec = _Builder(common, tables).spec()
-    for table in (common, *tables):
+    spec, tables = _load(folder, more)
+    for table in tables:
         if not sealed(table.path):
             raise table.error(
                 1,
@@ -101,6 +93,18 @@ def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
                 "one with `acl-cts spec seal`",
             )
     return spec
+
+
+def _load(folder: Path, more: tuple[str, ...], *, trusting: bool = True) -> tuple[Spec, tuple[_Table, ...]]:
+    try:
+        common = _read(folder / ERRORS, trusting=trusting)
+        tables = [_read(path, trusting=trusting) for path in _tables_in(folder)]
+        tables += [_read(path, added=True, trusting=trusting) for name in more for path in _named(name)]
+    except OSError as error:
+        raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    if not tables:
+        raise SpecError(f"{folder}: no table of a family (*.yaml) there")
+    return _Builder(common, tables).spec(), (common, *tables)
 
 
 def table_digests(more: tuple[str, ...] = ()) -> dict[str, str]:
@@ -129,16 +133,14 @@ def load_edition(path: Path) -> Spec:
 
 
 def seal_tables() -> int:
-    """Accept the tables of the suite as they are, once they can be read; how many. Raises SpecError or OSError."""
-    number = 0
-    for folder in (FOLDER, OPTIONAL):
-        paths = sorted(folder.glob("*.yaml"))
-        (folder / SEAL).unlink(missing_ok=True)
-        write_seal(folder, paths)
-        number += len(paths)
+    """Accept the tables of the suite as they are, once they can be read, and the schema with them; how many tables.
+    Raises SpecError or OSError."""
+    _load(FOLDER, optional_tables(), trusting=False)
+    tables = {folder: sorted(folder.glob("*.yaml")) for folder in (FOLDER, OPTIONAL)}
+    for folder, paths in tables.items():
+        write_seal(folder, [*paths, *folder.glob(SCHEMA)])
     load_spec.cache_clear()
-    load_spec(more=optional_tables())
-    return number
+    return sum(map(len, tables.values()))
 
 
 def _tables_in(folder: Path) -> list[Path]:
@@ -165,7 +167,8 @@ def _named(name: str) -> list[Path]:
     return [path]
 
 
-def _read(path: Path, *, added: bool = False) -> _Table:
+def _read(path: Path, *, added: bool = False, trusting: bool = True) -> _Table:
+    """One table. `trusting`: that which was sealed as it is with the schema as it is, is not held against it again."""
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), Loader=LocatedLoader)
     except yaml.MarkedYAMLError as error:
@@ -176,21 +179,27 @@ def _read(path: Path, *, added: bool = False) -> _Table:
     if not isinstance(data, Located):
         raise SpecError(f"{path.name}:1: a table is a mapping")
     table = _Table(path, data, added)
-    _check_schema(table)
+    own = path.parent in (FOLDER, OPTIONAL)
+    if not (trusting and own and kept(path) and kept(FOLDER / SCHEMA)):
+        _check_schema(table)
     return table
 
 
 @functools.cache
 def _validator() -> Any:
-    schema = json.loads((FOLDER / "schema.json").read_text(encoding="utf-8"))
+    import jsonschema  # takes as long to import as all tables to read, and is rarely needed
+
+    schema = json.loads((FOLDER / SCHEMA).read_text(encoding="utf-8"))
     return jsonschema.Draft202012Validator(schema)
 
 
 def _check_schema(table: _Table) -> None:
+    from jsonschema.exceptions import best_match
+
     found = _validator().iter_errors(plain(table.data))
     errors = sorted(found, key=lambda e: (len(e.absolute_path), str(e.absolute_path)))
     if errors:
-        worst = jsonschema.exceptions.best_match(errors)
+        worst = best_match(errors)
         line, clause = _place(table.data, list(worst.absolute_path))
         raise table.error(
             line, f"{worst.message[:200]} (at {'/'.join(map(str, worst.absolute_path)) or 'top'})", clause

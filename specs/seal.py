@@ -18,9 +18,14 @@ def sealed(path: Path) -> bool:
     return _line(path) in seal.read_text(encoding="utf-8").splitlines()
 
 
-def write_seal(folder: Path, tables: Iterable[Path]) -> None:
-    """Accept `tables` of `folder` as they are. Raises OSError."""
-    text = "".join(f"{_line(path)}\n" for path in sorted(tables))
+def kept(path: Path) -> bool:
+    """Whether the file at `path` stands in its folder's seal, as it is. Raises OSError."""
+    return path.with_name(SEAL).exists() and sealed(path)
+
+
+def write_seal(folder: Path, files: Iterable[Path]) -> None:
+    """Accept `files` of `folder` as they are. Raises OSError."""
+    text = "".join(f"{_line(path)}\n" for path in sorted(files))
     temporary = folder / f".{SEAL}"
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(folder / SEAL)

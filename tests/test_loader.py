@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acl_cts.specs import loader
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.judgement import Strength
-from acl_cts.specs.loader import FOLDER, SpecError, load_spec
+from acl_cts.specs.loader import FOLDER, SpecError, load_spec, seal_tables
 from acl_cts.specs.model import Spec
+from acl_cts.specs.seal import SEAL
 
 FILES = ("mbuf.yaml", "allocator.yaml", "errors.yaml")
 TEXTS = {name: (FOLDER / name).read_text(encoding="utf-8") for name in FILES}
@@ -329,3 +332,42 @@ def test_a_whole_part_missing_or_of_another_shape(tables: Path, name: str, key: 
         (tables / name).write_text(yaml.safe_dump(changed, allow_unicode=True, sort_keys=False), encoding="utf-8")
         message = loaded_or_refused(tables)
         assert not message or re.match(r"\w+\.yaml:\d+: ", message), message
+
+
+# ------------------------------------------------------------------------------------------------------- the seal
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the folder of tables that the loader takes for its own."""
+    own = tmp_path / "specs"
+    shutil.copytree(FOLDER, own)
+    monkeypatch.setattr(loader, "FOLDER", own)
+    monkeypatch.setattr(loader, "OPTIONAL", own / "more")
+    loader._validator.cache_clear()
+    yield own
+    loader._validator.cache_clear()
+    load_spec.cache_clear()
+
+
+def test_sealed_tables_are_held_against_the_schema_again_once_it_changes(suite: Path) -> None:
+    assert isinstance(load(suite), Spec)
+    schema = suite / "schema.json"
+    schema.write_text(schema.read_text(encoding="utf-8").replace('"pattern": "', '"pattern": "never', 1), "utf-8")
+    assert ".yaml:" in refusal(suite)
+
+
+def test_a_table_against_the_schema_is_not_sealed(suite: Path) -> None:
+    seal = (suite / SEAL).read_text(encoding="utf-8")
+    edited(suite, "mbuf.yaml", "strength:", "strenght:")
+    with pytest.raises(SpecError, match=r"^mbuf\.yaml:\d+: mbuf\.\S+: .strength. is a required property"):
+        seal_tables()
+    assert (suite / SEAL).read_text(encoding="utf-8") == seal
+
+
+def test_what_was_sealed_is_what_is_read(suite: Path) -> None:
+    edited(suite, "mbuf.yaml", 'Shared buffers (Mbuf)"', 'Our buffers"')
+    assert "is not the table that this version ships" in refusal(suite)
+    assert seal_tables() == 4
+    load_spec.cache_clear()
+    assert any(family.title_en == "Our buffers" for family in load(suite).families.values())

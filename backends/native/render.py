@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-import jinja2
-
 from acl_cts.backends.native import layout
+from acl_cts.backends.native.c_templates import c_templates
 from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Param, Signature, default_room
 from acl_cts.specs.trace import callback_result
 
@@ -114,32 +113,30 @@ def _digest(parts: list[str]) -> str:
 
 def render_executor(interface: Interface, flavour: str) -> str:
     """The C source of an executor. `flavour`: plain, asan or tsan."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
     again = _called_again(interface)
     functions = [_function(f, again.key_ctype) for f in interface.functions.values()]
     arenas: list[_Arena] = []
     arena_of = [_row(k, f, arenas) for k, f in enumerate(functions)]
-    return environment.get_template("executor.c.j2").render(
-        constants=layout.constants(),
-        where=layout.WHERE,
-        status=layout.STATUS[len(layout.WHERE) :],
-        digest=interface_digest(interface),
-        protocol=protocol_digest(),
-        flavour=flavour,
-        typedefs=_typedefs(interface),
-        functions=functions,
-        callbacks=[_callback(c) for c in interface.callbacks.values()],
-        arenas=arenas,
-        arena_of=arena_of,
-        lookups=again.lookups,
-        makers=again.makers,
-        default_room_limit=_room_limit(),
-        default_room_large=default_room(2**63),
+    return (
+        c_templates(TEMPLATES)
+        .get_template("executor.c.j2")
+        .render(
+            constants=layout.constants(),
+            where=layout.WHERE,
+            status=layout.STATUS[len(layout.WHERE) :],
+            digest=interface_digest(interface),
+            protocol=protocol_digest(),
+            flavour=flavour,
+            typedefs=_typedefs(interface),
+            functions=functions,
+            callbacks=[_callback(c) for c in interface.callbacks.values()],
+            arenas=arenas,
+            arena_of=arena_of,
+            lookups=again.lookups,
+            makers=again.makers,
+            default_room_limit=_room_limit(),
+            default_room_large=default_room(2**63),
+        )
     )
 
 

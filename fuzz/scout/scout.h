@@ -159,7 +159,7 @@ static uint64_t some_integer(void)
 
 static void make_number(uint8_t *to, const struct parameter *q)
 {
-    enum { TYPICAL = 4, OWN = 7, SMALL = 10, WIDTH = 12, ANY = 13, HANDLES = 15, WAYS = 16 };
+    enum { TYPICAL = 3, OWN = 6, SMALL = 8, WIDTH = 12, ANY = 13, HANDLES = 15, WAYS = 16 };
     static const uint8_t widths[] = {8, 16, 31, 32, 63};
     const unsigned way = below(WAYS);
     uint64_t raw = some_integer();
