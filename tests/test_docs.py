@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from acl_cts.fuzz.figures import Figures
 from acl_cts.main import COMMANDS
 from acl_cts.specs.loader import load_spec
 
@@ -47,6 +49,17 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_readme_leads_to_every_document() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [path.name for path in DOCS if f"(docs/{path.name})" not in text] == []
+
+
+def test_the_log_of_a_campaign_is_described_whole() -> None:
+    text = (ROOT / "docs" / "fuzzing.md").read_text(encoding="utf-8")
+    _, _, described = text.partition("## The log\n")
+    described, _, _ = described.partition("\n## ")
+    told = set(re.findall(r"^\| `(\w+)` \|", described, re.MULTILINE))
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "fuzz").glob("*.py"))
+    assert told == {kind for source in sources for kind in re.findall(r'\b_?[Ee]vent\(\s*"(\w+)"', source)}
+    missing = {field.name for field in fields(Figures)} - set(re.findall(r"`?\b([a-z_]+)\b`?", described))
+    assert missing == set()
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS], ids=lambda path: path.name)

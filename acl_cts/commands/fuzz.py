@@ -98,7 +98,8 @@ class Duration(click.ParamType[float]):
 @click.option(
     "--engine",
     type=click.Choice([ATHERIS, WORKER]),
-    help="What makes the programs. [default: atheris for core and simulator where it and clang are there, else worker]",
+    help="What makes the programs; atheris is for core and simulator alone. [default: atheris where it serves and "
+    "clang is there, else worker]",
 )
 @click.option(
     "--scout/--no-scout",
@@ -166,6 +167,8 @@ def _engine(plan: CampaignPlan, asked: str | None) -> str:
 
 def _campaign(plan: CampaignPlan, quiet: bool) -> int:
     make_folder(plan.corpus)
+    if not quiet:
+        click.echo("starting; what is not built yet is built now", err=True)
     with ExitStack() as stack:  # what cannot be opened is told before processes are started
         open_lane(stack, load_spec(more=plan.options.tables), plan.backends[0], plan.options, set(), lambda: False)
     outcome, fleet = Outcome((*plan.backends, plan.options.library, plan.engine)), Fleet(plan)
