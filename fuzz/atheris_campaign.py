@@ -17,7 +17,7 @@ from acl_cts.backends.native.clang import find_clang
 from acl_cts.backends.native.counters import counts
 from acl_cts.backends.native.embedded import Embedding, build_embedded, build_native_core
 from acl_cts.conformance.attempt import Attempt
-from acl_cts.fuzz.atheris_child import Child, Lost, Runtime, executed, find_runtime
+from acl_cts.fuzz.atheris_child import GOING, Child, Lost, Runtime, executed, find_runtime
 from acl_cts.fuzz.campaign import LOOK_AROUND, TOLD_EVERY, Campaign
 from acl_cts.fuzz.inprocess import (
     DONE,
@@ -99,11 +99,11 @@ class AtherisCampaign(Campaign):
                     try:
                         lost = yield from self._one_process(child, Path(folder), running)
                     finally:
-                        child.settle()  # it writes into that folder
+                        settled = child.settle()  # it writes into that folder
                 in_vain = 0 if self.figures.programs > before else in_vain + 1
                 if in_vain == IN_VAIN or (lost and not child.started and not child.killed):
                     raise child.problem()
-                if lost:
+                if lost or not settled:
                     child.close()
                     child = self._child()
         finally:
@@ -165,6 +165,8 @@ class AtherisCampaign(Campaign):
                 now = child.progress
                 stood = stood + TICK if now is not None and now == progress else 0.0
                 progress = now
+                if stood > self.plan.options.call_timeout + GOING:
+                    raise Lost  # killed, and nobody tells of it
                 if stood > self.plan.options.call_timeout:
                     self._hung = True
                     child.kill()

@@ -128,12 +128,15 @@ class Child:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
 
-    def settle(self) -> None:
-        """End the process that fuzzes, if there is one, and wait until it is gone."""
+    def settle(self) -> bool:
+        """End the process that fuzzes, if there is one, and wait until it is gone. False when that cannot be told, and
+        this child is of no use any more."""
         self.kill()
         with suppress(Lost):
-            while self._pid and self.receive(GOING) is not None:
-                pass
+            while self._pid:
+                if self.receive(GOING) is None:
+                    return False
+        return True
 
     @property
     def killed(self) -> bool:

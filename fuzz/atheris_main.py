@@ -13,7 +13,7 @@ import importlib
 import os
 import signal
 import sys
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 QUIET = (
@@ -30,6 +30,9 @@ TRACED = {
 
 LONGEST = 1 << 16
 """Bytes of a program in compact form."""
+
+TICK = 0.1
+"""Seconds after which it is asked whether a process that says nothing is still there."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -56,12 +59,35 @@ def main(words: list[str]) -> None:
         except EOFError:
             return
         server = os.getpid()
+        told, telling = Pipe(duplex=False)
         pid = os.fork()
         if pid == 0:
             die_with(server)
-            fuzz(atheris, harness.Harness(assignment, reports), assignment)
+            for end in (orders, reports, told):
+                end.close()
+            fuzz(atheris, harness.Harness(assignment, telling), assignment)
+        telling.close()
         reports.send(messages.Born(pid))
-        reports.send(messages.Gone(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+        reports.send(messages.Gone(os.waitstatus_to_exitcode(relay(told, reports, pid))))
+        told.close()
+
+
+def relay(told: Connection, reports: Connection, pid: int) -> int:
+    """Pass on what the process `pid` tells until it is gone; its status as `os.waitpid` gives it.
+
+    It may be killed in the middle of a message. Were it to write to `reports` itself, the next message would be taken
+    for the rest of that one, and its reader would wait for ever; here the part is dropped.
+    """
+    gone, status = 0, 0
+    while True:
+        try:
+            while told.poll(0 if gone else TICK):
+                reports.send_bytes(told.recv_bytes())
+        except (EOFError, OSError):
+            return status if gone else os.waitpid(pid, 0)[1]
+        if gone:
+            return status
+        gone, status = os.waitpid(pid, os.WNOHANG)
 
 
 def die_with(parent: int) -> None:

@@ -24,6 +24,7 @@ from acl_cts.backends.native.clang import FUZZER_NO_LINK, Clang
 from acl_cts.fuzz import harness as harness_module
 from acl_cts.fuzz.atheris_campaign import AtherisCampaign, embedding_of
 from acl_cts.fuzz.atheris_child import MODULE, Runtime, executed, find_runtime
+from acl_cts.fuzz.atheris_main import relay
 from acl_cts.fuzz.findings import FOLDER, known
 from acl_cts.fuzz.harness import Harness
 from acl_cts.fuzz.inprocess import Blind
@@ -106,6 +107,33 @@ def atheris_processes() -> list[int]:
                 found.append((int(folder.name), int(state[1])))
     first = [pid for pid, parent in found if parent == os.getpid()]
     return first + [pid for pid, parent in found if parent in first]
+
+
+@pytest.mark.parametrize("part", [b"", b"\0", b"\0\0\0\x09", b"\0\0\0\x09half"])
+def test_a_process_killed_in_the_middle_of_a_message_takes_no_other_message_along(part: bytes) -> None:
+    told, telling = Pipe(duplex=False)
+    received, reports = Pipe(duplex=False)
+    pid = os.fork()
+    if pid == 0:
+        telling.send("whole")
+        os.write(telling.fileno(), part)
+        os.kill(os.getpid(), signal.SIGKILL)
+    telling.close()
+    status = relay(told, reports, pid)
+    reports.send("next")
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+    assert [received.recv(), received.recv()] == ["whole", "next"]
+
+
+def test_what_was_told_comes_also_from_a_process_whose_pipe_somebody_else_holds() -> None:
+    told, telling = Pipe(duplex=False)
+    received, reports = Pipe(duplex=False)
+    pid = os.fork()
+    if pid == 0:
+        telling.send("last")
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(relay(told, reports, pid)) == 7  # `telling` is still open here
+    assert received.recv() == "last"
 
 
 def test_a_process_of_the_engine_that_is_killed_is_replaced(clang: Clang, tmp_path: Path) -> None:
