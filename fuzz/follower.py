@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acl_cts.conformance.scenario import asked_for
 from acl_cts.fuzz import capsules
+from acl_cts.fuzz.giving_back import compressed, givers
+from acl_cts.fuzz.handles import Bound, Chooser, Handle, Key, last
+from acl_cts.fuzz.patterns import longer, resized
 from acl_cts.fuzz.renaming import numbered, renamed, variables
 from acl_cts.fuzz.tracker import Tracker
 from acl_cts.fuzz.vital import Facts, facts
-from acl_cts.specs import expressions as ex
 from acl_cts.specs.execution import Outcome
 from acl_cts.specs.interface import Kind, Param, default_room
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.program import (
     Call,
     Callback,
-    Data,
     FailAllocation,
     Fill,
     Index,
@@ -56,7 +56,6 @@ from acl_cts.specs.rules import Rules, compile_rules
 from acl_cts.specs.trace import Capability
 from acl_cts.specs.values import CELL, UNKNOWN, Obj
 
-Key = tuple[str, int | None]
 Counters = dict[str, int]
 
 EXACT = 3
@@ -74,41 +73,8 @@ MOST_STEPS = 150_000
 NOTHING: Counters = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
-    """A variable that stands for a handle. `mark`: 0 to 255, by which it is found again when others come and go.
-    `span`: the places of the array for which it stands, when it stands for more than one."""
-
-    ref: Ref
-    item: Obj
-    mark: int
-    span: tuple[int, int] | None = None
-
-    def __repr__(self) -> str:
-        index = "" if self.ref.index is None else f"[{self.ref.index.offset}]"
-        return f"<{self.item.kind} {self.ref.name}{index}>"
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What a name stands for: the call that gave it, the handles among its outputs, and the principal one."""
-
-    facts: Facts
-    items: dict[str, Obj]
-    principal: Obj | None
-
-
 class _BrokenError(Exception):
     """A statement that was fine in the first iteration is not in a later one."""
-
-
-Chooser = Callable[[list[Handle]], Handle]
-"""Picks the handle to take in place of one that cannot be used."""
-
-
-def last(handles: list[Handle]) -> Handle:
-    """The handle made last."""
-    return handles[-1]
 
 
 @dataclass(slots=True)
@@ -678,7 +644,7 @@ class Follower:
                 value if isinstance(value, Fill | Ramp | Literal) else function.typical.get(param.name, Fill(0x5A, 8))
             )
             needed = self._measured(param, given)
-            return data if isinstance(data, Fill | Ramp | Literal) and data.length >= needed else _longer(data, needed)
+            return data if isinstance(data, Fill | Ramp | Literal) and data.length >= needed else longer(data, needed)
         if param.kind is Kind.CALLBACK:
             return value if isinstance(value, Callback) and value.number < 4 else Callback(1)
         return value if isinstance(value, Object) else Object(1)
@@ -740,7 +706,7 @@ class Follower:
                     for key in (reversed(keys) if reverse else keys)
                     if (h := self._given_back(known, param, kind, key, act))
                 ]
-                made.extend(_compressed(known.function.name, param, calls))
+                made.extend(compressed(known.function.name, param, calls))
         return tuple(made)
 
     def _given_back(self, known: Facts, param: str, kind: str, key: Key, act: str) -> Handle | None:
@@ -812,64 +778,3 @@ def _plain(value: Value, ctype: str, counters: Counters) -> Any:
 def _places_of(count: int) -> tuple[int, ...]:
     """The iterations that stand for all of `count`."""
     return tuple(range(count)) if count <= EXACT else (0, 1, count - 1)
-
-
-def givers(spec: Spec, act: str) -> list[tuple[Facts, str, str]]:
-    """Functions of one parameter that carry out `act` on it or with it as key, auxiliary ones last: facts, parameter,
-    kind of handle."""
-    return _givers(compile_rules(spec), act)
-
-
-@functools.lru_cache(maxsize=16)
-def _givers(rules: Rules, act: str) -> list[tuple[Facts, str, str]]:
-    place = 0 if act == "free" else 1
-    found = []
-    for known in facts(rules.spec).values():
-        function = known.function
-        for effect in _acts_in(function.effect):
-            named = effect.args[place] if effect.name == act and len(effect.args) > place else None
-            if isinstance(named, ex.Name) and len(function.signature.params) == 1:
-                found.append((known, named.name, function.signature.param(named.name).handle))
-    return sorted(found, key=lambda entry: entry[0].function.auxiliary)
-
-
-def _acts_in(effects: tuple[ex.Effect, ...]) -> Iterator[ex.Act]:
-    return (effect for effect in effects if isinstance(effect, ex.Act))
-
-
-def _compressed(function: str, param: str, handles: list[Handle]) -> Iterator[Statement]:
-    """One call a handle, neighbours in an array as one repeat."""
-    at = 0
-    while at < len(handles):
-        low, high = _places(handles[at])
-        name, end = handles[at].ref.name, at + 1
-        while low is not None and end < len(handles) and handles[end].ref.name == name:
-            start, stop = _places(handles[end])
-            if start is None or stop is None or high is None or (stop != low and start != high):
-                break
-            low, high, end = min(low, start), max(high, stop), end + 1
-        if low is None or high is None or high - low == 1:
-            yield Call(function, ((param, handles[at].ref),))
-        else:
-            yield Repeat(high - low, "i", (Call(function, ((param, Ref(name, Index(low, "i"))),)),))
-        at = end
-
-
-def _places(handle: Handle) -> tuple[int | None, int | None]:
-    """The places of an array for which a handle stands: first, and one after the last."""
-    if handle.span is not None:
-        return handle.span
-    index = handle.ref.index
-    return (None, None) if index is None else (index.offset, index.offset + 1)
-
-
-def _longer(data: Value, length: int) -> Data:
-    """The same pattern in `length` bytes."""
-    return resized(data, length) if isinstance(data, Fill | Ramp | Literal) else Fill(0x5A, length)
-
-
-def resized(data: Data, length: int) -> Data:
-    """The same pattern in `length` bytes; what is missing of exact bytes is 0."""
-    if isinstance(data, Literal):
-        return Literal(data.data[:length].ljust(length, b"\0"))
-    return replace(data, length=length)

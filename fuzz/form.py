@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from acl_cts.fuzz.numbers import Limits, limits_for
 from acl_cts.fuzz.vital import Facts
 from acl_cts.specs.interface import Kind, Param
-from acl_cts.specs.program import Fill, Ramp, Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +61,3 @@ def form_of(known: Facts) -> Form:
         bool(function.creates or function.aliases),
         function.takes.size if function.takes else "",
     )
-
-
-def pattern(choice: int, length: int) -> Value:
-    """Bytes of the caller: most often a ramp, in which every misplaced byte shows."""
-    return Fill(choice, length) if choice % 4 == 0 else Ramp(choice, length)

@@ -13,10 +13,13 @@ from typing import Any
 from acl_cts.conformance.draft import SUBJECT
 from acl_cts.conformance.scenario import asked_for
 from acl_cts.fuzz.choices import ALL_NULL, COUNT, NULLS, OPERATION, SLOT, SLOTS, SOME_NULL, TAG, Choices
-from acl_cts.fuzz.follower import Follower, Handle, givers
-from acl_cts.fuzz.form import Form, form_of, pattern
+from acl_cts.fuzz.follower import Follower
+from acl_cts.fuzz.form import Form, form_of
+from acl_cts.fuzz.giving_back import givers
+from acl_cts.fuzz.handles import Handle
 from acl_cts.fuzz.macros import Macro, first, heavy_macros, macros, numbered
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
+from acl_cts.fuzz.patterns import pattern
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.fuzz.vital import facts
 from acl_cts.fuzz.weaver import Weaver, cycle, filling

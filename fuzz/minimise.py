@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from acl_cts.fuzz.follower import resized
 from acl_cts.fuzz.mutation import Mutator
+from acl_cts.fuzz.patterns import resized
 from acl_cts.specs.program import (
     Call,
     Fill,

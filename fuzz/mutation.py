@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from acl_cts.fuzz.choices import OPERATION, RECORD, records, rolled
-from acl_cts.fuzz.follower import Follower, Handle, resized
+from acl_cts.fuzz.follower import Follower
 from acl_cts.fuzz.generator import MANY, Builder, Generator
+from acl_cts.fuzz.handles import Handle
 from acl_cts.fuzz.numbers import EARLIER, OUTPUT, WAYS
+from acl_cts.fuzz.patterns import resized
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.fuzz.schedule import Schedule
 from acl_cts.specs.frame import Frame

@@ -18,9 +18,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule
 from acl_cts.backends.backend import Session
 from acl_cts.fuzz.check import check
 from acl_cts.fuzz.choices import RECORD, Record
-from acl_cts.fuzz.follower import Handle
 from acl_cts.fuzz.form import Form
 from acl_cts.fuzz.generator import Builder, Generator
+from acl_cts.fuzz.handles import Handle
 from acl_cts.specs.model import Spec
 
 RECORDS = st.lists(st.integers(0, 255), max_size=RECORD).map(bytes).map(Record)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from acl_cts.conformance.growth import AT_MOST
 from acl_cts.fuzz import capsules
 from acl_cts.fuzz.choices import COUNT, SLOTS, SOME_NULL, TAG, Choices, Inner
-from acl_cts.fuzz.follower import Handle
 from acl_cts.fuzz.form import Form
+from acl_cts.fuzz.handles import Handle
 from acl_cts.fuzz.macros import Macro
 from acl_cts.specs.program import Call, Parallel, Repeat, Statement, Steady
 
