@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from acl_cts.conformance.draft import first_state, handle_params, kinds_of
 from acl_cts.conformance.growth import AT_MOST
 from acl_cts.conformance.growth import MANY as WORN
-from acl_cts.conformance.matrix import large_crowd_drafts
+from acl_cts.conformance.matrix import LARGE_CROWD, large_crowd_drafts
 from acl_cts.fuzz.renaming import renamed, variables
 from acl_cts.specs.model import Function, Spec
 from acl_cts.specs.plan import plan
@@ -22,7 +22,7 @@ CYCLES = 40
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
     """`name` tells where it comes from: `state/KIND/STATE`, `settled/KIND/STATE`, `limit/NAME/K`, `crowd/FUNCTION`,
-    `many/KIND-STATE/COUNT`, `cycle/FUNCTION` or `worn/FUNCTION`."""
+    `many/KIND-STATE/COUNT`, `many/FUNCTION/COUNT`, `cycle/FUNCTION` or `worn/FUNCTION`."""
 
     name: str
     family: str
@@ -59,7 +59,7 @@ def _all(spec: Spec) -> tuple[Spec, tuple[Macro, ...], tuple[Macro, ...]]:
     known = _KNOWN.get(id(spec))
     if known is None or known[0] is not spec:
         light = _once((*_states(spec), *_settled(spec), *_limits(spec), *_crowds(spec), *_cycles(spec)))
-        known = _KNOWN[id(spec)] = spec, light, _once((*_many(spec), *_worn(spec)))
+        known = _KNOWN[id(spec)] = spec, light, _once((*_many(spec), *_kin(spec), *_worn(spec)))
     return known
 
 
@@ -149,6 +149,17 @@ def _many(spec: Spec) -> Iterator[Macro]:
     """More handles of one state at the same time than 8 bits count, each asked when all are there."""
     for draft in large_crowd_drafts(spec):
         yield Macro(f"many/{draft.label}", draft.family, draft.body)
+
+
+def _kin(spec: Spec) -> Iterator[Macro]:
+    """As many that were all made of one handle."""
+    for function, _ in _simplest(spec):
+        *setup, call = function.simplest[0].body
+        made_of = any(handle_params(function, kind) for kind in spec.kinds)
+        if made_of and isinstance(call, Call) and call.function == function.name and call.target is not None:
+            again = replace(call, target=Target(call.target.name, Index(0, "i")))
+            body = (*setup, Repeat(LARGE_CROWD, "i", (again,)))
+            yield Macro(f"many/{function.name}/{LARGE_CROWD}", function.family, body)
 
 
 def _cycles(spec: Spec) -> Iterator[Macro]:

@@ -14,8 +14,8 @@ from acl_cts.fuzz.lane import Lane
 from acl_cts.fuzz.scout import Scout, Scouted, serves
 from acl_cts.specs.model import Spec
 
-CALLS = 20_000
-"""Calls of one slice of a scout."""
+FEWEST, CALLS = 1_000, 20_000
+"""Calls of the first slice of a scout, and of one later on, twice as many each time: what is plain is told at once."""
 
 TOLD = 2
 """Programs of one slice that reached something new and are taken over: judging one takes as long as some thousand calls
@@ -37,6 +37,7 @@ class Patrol:
     scout: Scout
     _share: float = RICH
     _credit: float = 0.1
+    _calls: int = FEWEST
     _since: float = field(default_factory=time.monotonic)
 
     def go(self, avoided: frozenset[str], ends: Callable[[], bool]) -> Iterator[list[Scouted]]:
@@ -44,9 +45,10 @@ class Patrol:
         self._credit = min(self._credit + self._share * (time.monotonic() - self._since), LONGEST)
         while self._credit > 0 and not ends():
             started = time.monotonic()
-            found = self.scout.slice(CALLS, TOLD, avoided, partial(_over, started + LONGEST, ends))
+            found = self.scout.slice(self._calls, TOLD, avoided, partial(_over, started + LONGEST, ends))
             self._credit -= time.monotonic() - started
             self._share = max(self._share * SLOWLY, POOR)
+            self._calls = min(2 * self._calls, CALLS)
             yield found
         self._credit = min(self._credit, 0.0)
         self._since = time.monotonic()

@@ -35,7 +35,7 @@ SHARE, RACING_SHARE = 0.15, 0.6
 """Part of everything that goes to new programs of threads, and to new ones with a cycle: among all others they would
 be one in hundreds. The second for threads where a sanitizer watches them, which has nothing else to do."""
 
-OPENINGS_EVERY = 10
+OPENINGS_EVERY = 3
 """One program in so many is what a macro does by itself, until each was there once: what the tables know to lead
 somewhere is not left to chance."""
 
