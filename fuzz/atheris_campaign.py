@@ -49,6 +49,10 @@ ROOM = 1 << 17
 """Live objects that programs may leave in a child. Far above what a library must grant, as that is granted by the core;
 a refusal because of them does not show again in a worker."""
 
+SILENT = 60.0
+"""Seconds without a word after which a child stands still wherever it is: it speaks once a second, unless a program
+takes longer to judge."""
+
 IN_VAIN = 5
 """Children in a row that may end before they have executed a program."""
 
@@ -152,7 +156,7 @@ class AtherisCampaign(Campaign):
 
     def _watch(self, child: Child, folder: Path, running: Running) -> Iterator[Event]:
         """Everything that comes of one process, until it ends or time is up."""
-        progress, stood = None, 0.0
+        progress, stood, silent = None, 0.0, 0.0
         while not self._over():
             message = child.receive(TICK)
             if isinstance(message, Gone):
@@ -160,14 +164,15 @@ class AtherisCampaign(Campaign):
                 return
             if message is not None:
                 yield from self._take_in(message, child, running)
-                stood = 0.0
+                stood = silent = 0.0
             else:
-                now = child.progress
+                now, longest = child.progress, self.plan.options.call_timeout
                 stood = stood + TICK if now is not None and now == progress else 0.0
-                progress = now
-                if stood > self.plan.options.call_timeout + GOING:
+                progress, silent = now, silent + TICK
+                over = max(stood - longest, silent - max(SILENT, longest))
+                if over > GOING:
                     raise Lost  # killed, and nobody tells of it
-                if stood > self.plan.options.call_timeout:
+                if over > 0:
                     self._hung = True
                     child.kill()
             child.capture.trim()

@@ -19,7 +19,7 @@ from acl_cts.backends.native.capture import Capture
 from acl_cts.backends.native.channel import Channel
 from acl_cts.backends.native.layout import State
 from acl_cts.backends.native.pinning import PIN
-from acl_cts.fuzz.inprocess import Assignment, Born, Gone, Message
+from acl_cts.fuzz.inprocess import Assignment, Born, Gone, Message, read_message
 
 MODULE = "acl_cts.fuzz.atheris_main"
 CONNECTED = "found LLVMFuzzerCustomMutator"
@@ -100,8 +100,8 @@ class Child:
         if not self._told.poll(seconds):
             return None
         try:
-            message: Message = self._told.recv()
-        except (EOFError, ConnectionError):
+            message = read_message(self._told.recv_bytes())
+        except (EOFError, OSError, ValueError, MemoryError):  # gone, or the library has written there
             raise Lost from None
         self.started = True
         if isinstance(message, Born | Gone):

@@ -13,6 +13,7 @@ import importlib
 import os
 import signal
 import sys
+from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
@@ -30,6 +31,10 @@ TRACED = {
 
 LONGEST = 1 << 16
 """Bytes of a program in compact form."""
+
+NEVER = 1_000_000
+"""Seconds after which the engine would end the process because of one program; 0 would be one second. What hangs is
+told by who watches it from outside, and judging what is long takes long."""
 
 TICK = 0.1
 """Seconds after which it is asked whether a process that says nothing is still there."""
@@ -83,11 +88,18 @@ def relay(told: Connection, reports: Connection, pid: int) -> int:
         try:
             while told.poll(0 if gone else TICK):
                 reports.send_bytes(told.recv_bytes())
-        except (EOFError, OSError):
-            return status if gone else os.waitpid(pid, 0)[1]
+        except (EOFError, OSError, ValueError, OverflowError, MemoryError):  # the last three for a length that is none
+            return status if gone else _ended(pid)
         if gone:
             return status
         gone, status = os.waitpid(pid, os.WNOHANG)
+
+
+def _ended(pid: int) -> int:
+    """The status of a process that cannot be understood any more."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def die_with(parent: int) -> None:
@@ -100,7 +112,7 @@ def die_with(parent: int) -> None:
 def fuzz(atheris: Any, harness: Any, assignment: Any) -> None:
     """Fuzz until somebody or the library ends it."""
     harness.probe()
-    options = [f"-max_len={LONGEST}", "-rss_limit_mb=0", "-timeout=0", "-print_funcs=0"]
+    options = [f"-max_len={LONGEST}", "-rss_limit_mb=0", f"-timeout={NEVER}", "-print_funcs=0"]
     options += [
         f"-reload={int(assignment.shared)}",
         f"-seed={assignment.number}",

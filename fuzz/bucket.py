@@ -21,7 +21,8 @@ FRAMES = 2
 """Functions of the library that tell crashes apart."""
 
 ENDED = frozenset({Verdict.CRASH, Verdict.TIMEOUT})
-"""Verdicts whose last discrepancy is the one that counts: the others were before the end."""
+"""Verdicts whose last discrepancy is the one that counts, unless another one explains it: the others were before the
+end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,14 @@ class Bucket:
 
 
 def accused(judgement: Judgement) -> Finding | None:
-    """The discrepancy that a judgement's verdict rests on."""
+    """The discrepancy that a judgement's verdict rests on: a library that has broken a promise about a handle may well
+    crash when the handle is used, and that is one fault."""
     if not judgement.discrepancies:
         return None
-    return judgement.discrepancies[-1 if judgement.verdict in ENDED else 0]
+    first, last = judgement.discrepancies[0], judgement.discrepancies[-1]
+    if judgement.verdict not in ENDED:
+        return first
+    return next((each for each in judgement.discrepancies if each.clause == last.blocked_by), last)
 
 
 def root_of(judgement: Judgement, trace: Trace, frames: tuple[str, ...]) -> Root:
@@ -82,6 +87,8 @@ def root_of(judgement: Judgement, trace: Trace, frames: tuple[str, ...]) -> Root
     finding = accused(judgement)
     clause = finding.clause if finding else ""
     function = finding.function if finding else trace.ending.function
+    if judgement.verdict in ENDED and finding is not None and finding is not judgement.discrepancies[-1]:
+        return Root(Verdict.FAIL.value, clause, function)
     place: tuple[str, ...] = ()
     if judgement.verdict is Verdict.CRASH:
         place = frames[:FRAMES] or ((trace.ending.phase.value,) if trace.ending.phase else ())

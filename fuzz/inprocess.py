@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from acl_cts.backends.native.embedded import Embedding
 from acl_cts.fuzz.model_states import Feature
@@ -115,3 +118,24 @@ class Broken:
 
 
 Message = Born | Gone | Ready | Mutating | Blind | Progress | Worthwhile | Failing | Broken
+_KINDS = {kind.__name__: kind for kind in (Born, Gone, Ready, Mutating, Blind, Progress, Worthwhile, Failing, Broken)}
+
+
+class _Reader(pickle.Unpickler):
+    """Reads messages and nothing else: their bytes come from a process in which the library can write anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module != __name__ or name not in _KINDS:
+            raise pickle.UnpicklingError(f"{module}.{name} is no message")
+        return _KINDS[name]
+
+
+def read_message(data: bytes) -> Message:
+    """The message that was pickled to `data`. Raises ValueError when it is none."""
+    try:
+        found = _Reader(io.BytesIO(data)).load()
+    except Exception as error:  # a damaged pickle may raise anything
+        raise ValueError(f"no message: {error}") from error
+    if not isinstance(found, Message):
+        raise ValueError("no message")
+    return found

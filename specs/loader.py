@@ -49,7 +49,7 @@ from acl_cts.specs.program import (
 from acl_cts.specs.program_rules import check_name
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.recipe import Recipe
-from acl_cts.specs.seal import kept, sealed, write_seal
+from acl_cts.specs.seal import kept, lost, sealed, write_seal
 from acl_cts.specs.source_plan import arguments
 
 FOLDER = Path(__file__).parent
@@ -84,6 +84,8 @@ class _Table:
 def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
     """All tables of `folder`: errors.yaml and one file a family; and `more` families, each a file, a folder of files,
     or the name of a table that comes with the suite. Raises SpecError."""
+    for name in lost(folder):
+        raise SpecError(f"{folder / name}: is missing; put it back")
     spec, tables = _load(folder, more)
     for table in tables:
         if not sealed(table.path):
@@ -93,6 +95,11 @@ def load_spec(folder: Path = FOLDER, more: tuple[str, ...] = ()) -> Spec:
                 "one with `acl-cts spec seal`",
             )
     return spec
+
+
+def check_tables(more: tuple[str, ...] = ()) -> None:
+    """Hold every table that `load_spec` would read against the schema, the sealed ones too. Raises SpecError."""
+    _load(FOLDER, more, trusting=False)
 
 
 def _load(folder: Path, more: tuple[str, ...], *, trusting: bool = True) -> tuple[Spec, tuple[_Table, ...]]:
@@ -189,7 +196,11 @@ def _read(path: Path, *, added: bool = False, trusting: bool = True) -> _Table:
 def _validator() -> Any:
     import jsonschema  # takes as long to import as all tables to read, and is rarely needed
 
-    schema = json.loads((FOLDER / SCHEMA).read_text(encoding="utf-8"))
+    try:
+        schema = json.loads((FOLDER / SCHEMA).read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except (ValueError, RecursionError, jsonschema.SchemaError) as error:
+        raise SpecError(f"{SCHEMA}: is no JSON schema: {str(error).splitlines()[0]}; put it back") from None
     return jsonschema.Draft202012Validator(schema)
 
 

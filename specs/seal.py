@@ -15,12 +15,19 @@ def sealed(path: Path) -> bool:
     seal = path.with_name(SEAL)
     if not seal.exists():
         return True
-    return _line(path) in seal.read_text(encoding="utf-8").splitlines()
+    return _line(path) in _lines(seal)
 
 
 def kept(path: Path) -> bool:
     """Whether the file at `path` stands in its folder's seal, as it is. Raises OSError."""
     return path.with_name(SEAL).exists() and sealed(path)
+
+
+def lost(folder: Path) -> tuple[str, ...]:
+    """Names of the files that stand in the folder's seal and are not there. Raises OSError."""
+    seal = folder / SEAL
+    names = [line.partition("  ")[2] for line in _lines(seal)] if seal.exists() else []
+    return tuple(name for name in names if name and not (folder / name).exists())
 
 
 def write_seal(folder: Path, files: Iterable[Path]) -> None:
@@ -29,6 +36,10 @@ def write_seal(folder: Path, files: Iterable[Path]) -> None:
     temporary = folder / f".{SEAL}"
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(folder / SEAL)
+
+
+def _lines(seal: Path) -> list[str]:
+    return seal.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def _line(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -21,13 +22,14 @@ from acl_cts.backends.core_backend import FOLDER as CORE
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.native.build import LIBRARY, compile_c, flavour_flags
 from acl_cts.backends.native.clang import FUZZER_NO_LINK, Clang
+from acl_cts.fuzz import atheris_campaign as campaign_module
 from acl_cts.fuzz import harness as harness_module
 from acl_cts.fuzz.atheris_campaign import AtherisCampaign, embedding_of
 from acl_cts.fuzz.atheris_child import MODULE, Runtime, executed, find_runtime
 from acl_cts.fuzz.atheris_main import relay
 from acl_cts.fuzz.findings import FOLDER, known
 from acl_cts.fuzz.harness import Harness
-from acl_cts.fuzz.inprocess import Blind
+from acl_cts.fuzz.inprocess import Blind, Born, Failing, read_message
 from acl_cts.fuzz.plan import ATHERIS, CampaignPlan, Event
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import parse_program
@@ -134,6 +136,50 @@ def test_what_was_told_comes_also_from_a_process_whose_pipe_somebody_else_holds(
         os._exit(7)
     assert os.waitstatus_to_exitcode(relay(told, reports, pid)) == 7  # `telling` is still open here
     assert received.recv() == "last"
+
+
+@pytest.mark.parametrize("garbage", [b"\0\0\0\4abcd", b"\x3f" * 64, b"\xff\xff\xff\xff" + b"\x7f" * 8, b"\0" * 4])
+def test_what_a_library_writes_where_messages_go_is_passed_on_or_ends_the_process(garbage: bytes) -> None:
+    told, telling = Pipe(duplex=False)
+    received, reports = Pipe(duplex=False)
+    pid = os.fork()
+    if pid == 0:
+        os.write(telling.fileno(), garbage)
+        telling.close()
+        signal.pause()  # unless it is killed, it stays for ever
+    telling.close()
+    assert os.waitstatus_to_exitcode(relay(told, reports, pid)) == -signal.SIGKILL
+    reports.send_bytes(b"end")
+    while (data := received.recv_bytes()) != b"end":
+        with pytest.raises(ValueError, match="no message"):
+            read_message(data)
+
+
+@pytest.mark.parametrize("word", [pickle.dumps(print), pickle.dumps(Path("x")), pickle.dumps(5), b"", b"\x80\x04."])
+def test_only_messages_are_read(word: bytes) -> None:
+    assert read_message(pickle.dumps(Born(7))) == Born(7)
+    failing = Failing(b"a", "fresh", 0, (b"b", b"c"))
+    assert read_message(pickle.dumps(failing)) == failing
+    with pytest.raises(ValueError, match="no message"):
+        read_message(word)
+
+
+def test_a_process_of_the_engine_that_stands_still_is_replaced(
+    clang: Clang, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outside of any call, so that no call hangs: as a library may stop its own process."""
+    monkeypatch.setattr(campaign_module, "SILENT", 1.0)
+    monkeypatch.setattr(campaign_module, "GOING", 1.0)
+    campaign, stopped = AtherisCampaign(plan(tmp_path, 300)), 0
+    with closing(campaign.run()) as events:
+        for event in events:
+            if event.kind == "figures" and stopped < 2 and campaign.figures.programs > 60 * (stopped + 1):
+                processes = atheris_processes()
+                if len(processes) == 2:
+                    os.kill(processes[1 - stopped], signal.SIGSTOP)
+                    stopped += 1
+    assert stopped == 2
+    assert campaign.figures.programs >= 300
 
 
 def test_a_process_of_the_engine_that_is_killed_is_replaced(clang: Clang, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from acl_cts.specs import loader
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.judgement import Strength
-from acl_cts.specs.loader import FOLDER, SpecError, load_spec, seal_tables
+from acl_cts.specs.loader import FOLDER, SpecError, check_tables, load_spec, optional_tables, seal_tables
 from acl_cts.specs.model import Spec
-from acl_cts.specs.seal import SEAL
+from acl_cts.specs.seal import SEAL, write_seal
 
 FILES = ("mbuf.yaml", "allocator.yaml", "errors.yaml")
 TEXTS = {name: (FOLDER / name).read_text(encoding="utf-8") for name in FILES}
@@ -355,6 +355,34 @@ def test_sealed_tables_are_held_against_the_schema_again_once_it_changes(suite: 
     schema = suite / "schema.json"
     schema.write_text(schema.read_text(encoding="utf-8").replace('"pattern": "', '"pattern": "never', 1), "utf-8")
     assert ".yaml:" in refusal(suite)
+
+
+def test_a_sealed_table_that_is_gone_is_told(suite: Path) -> None:
+    (suite / "mbuf.yaml").unlink()
+    assert "mbuf.yaml: is missing" in refusal(suite)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"type": 5}', ""])
+def test_a_damaged_schema_is_told(suite: Path, text: str) -> None:
+    (suite / "schema.json").write_text(text, encoding="utf-8")
+    assert refusal(suite).startswith("schema.json: is no JSON schema")
+
+
+def test_a_seal_that_is_no_text_is_told(suite: Path) -> None:
+    (suite / SEAL).write_bytes(b"\xff\xfe\x00")
+    assert "is not the table that this version ships" in refusal(suite)
+
+
+def test_a_table_sealed_against_the_schema_is_found_by_the_check(suite: Path) -> None:
+    """As when two changes meet, each of them sealed: the table of one, the schema of the other."""
+    edited(suite, "mbuf.yaml", " strength: ", " surplus: 1, strength: ")
+    write_seal(suite, [*suite.glob("*.yaml"), suite / "schema.json"])
+    with pytest.raises(SpecError, match="surplus"):
+        check_tables()
+
+
+def test_the_tables_of_the_suite_keep_to_the_schema() -> None:
+    check_tables(optional_tables())
 
 
 def test_a_table_against_the_schema_is_not_sealed(suite: Path) -> None:

@@ -20,7 +20,7 @@ from acl_cts.conformance.limit_check import limit_problems
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.words import counted
-from acl_cts.specs.loader import SpecError, load_spec, seal_tables
+from acl_cts.specs.loader import SpecError, check_tables, load_spec, seal_tables
 from acl_cts.specs.model import Clause, Family, Limit, Spec
 from acl_cts.specs.program_text import format_program
 from acl_cts.stdout import show
@@ -101,6 +101,7 @@ def check_command(libraries: tuple[str, ...], **given: Any) -> int:
     the cases are executed too, on a library that keeps to them.
     """
     names = take_tables(given)
+    check_tables(more=names)
     tables = load_spec(more=names)
     generated = cached_cases(tables)
     families = frozenset(family.name for family in tables.families.values() if family.added)

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
+import tempfile
 from pathlib import Path
 
 import jinja2
-from jinja2.bccache import Bucket, FileSystemBytecodeCache
+from jinja2.bccache import Bucket, BytecodeCache
 
 from acl_cts.backends.native.build import cache_folder
 
+_DIGEST = hashlib.sha256().digest_size
 
-class _Kept(FileSystemBytecodeCache):
-    """Where nothing can be kept, templates are compiled each time."""
+
+class _Kept(BytecodeCache):
+    """One file a template, behind the SHA-256 of the rest: jinja2 would take damaged bytes for what they have become.
+    Where nothing can be kept or read, templates are compiled each time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            data = (self.folder / bucket.key).read_bytes()
+            if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
+                bucket.bytecode_from_string(data[_DIGEST:])
 
     def dump_bytecode(self, bucket: Bucket) -> None:
+        data = bucket.bytecode_to_string()
         with contextlib.suppress(OSError):
-            super().dump_bytecode(bucket)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=self.folder)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(hashlib.sha256(data).digest() + data)
+                os.replace(name, self.folder / bucket.key)
+            except OSError:
+                os.unlink(name)
+                raise
 
 
 def c_templates(folder: Path) -> jinja2.Environment:
     """The templates in `folder`; a name that they use and do not get is an error."""
-    kept = cache_folder() / "templates"
-    with contextlib.suppress(OSError):
-        kept.mkdir(parents=True, exist_ok=True)
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,
-        bytecode_cache=_Kept(str(kept)),
+        bytecode_cache=_Kept(cache_folder() / "templates"),
     )
