@@ -42,6 +42,9 @@ from acl_cts.specs.oracle import judge
 from acl_cts.specs.program_bytes import decode_program, encode_program
 from acl_cts.specs.program_text import format_program
 
+INSIDE = "running-{}-inside.bin"
+"""What the child of a process is executing; see `running`."""
+
 TICK = 0.2
 """Seconds between two looks at a child that tells nothing."""
 
@@ -112,6 +115,7 @@ class AtherisCampaign(Campaign):
                     child = self._child()
         finally:
             child.close()
+            (self.plan.corpus / INSIDE.format(self.plan.job)).unlink(missing_ok=True)
 
     def _child(self) -> Child:
         simulator = any(name.startswith("simulator") for name in self.plan.backends)
@@ -144,7 +148,7 @@ class AtherisCampaign(Campaign):
             avoided=self._deadly.avoided(self.figures.programs),
             fatal=frozenset(self._fatal),
             states=frozenset(self._states),
-            running=plan.corpus / f"running-{plan.job}-inside.bin",
+            running=plan.corpus / INSIDE.format(plan.job),
             history=folder / "history.bin",
             room=ROOM,
             number=((plan.seed * 1000 + plan.job) * 1000 + self._children) % (1 << 31) or 1,

@@ -85,7 +85,8 @@ class Corpus:
                 text = path.read_text(encoding="utf-8")
                 program = parse_program(text)
             except (OSError, ValueError) as error:
-                self.damaged.append(f"{path.name}: {error}")
+                what = "is no text" if isinstance(error, UnicodeDecodeError) else str(error)
+                self.damaged.append(f"{path.name}: {what}")
                 continue
             self._bytes += _size(text)
             problem = program_problem(interface, program)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from acl_cts.backends.backend import HarnessError
 from acl_cts.backends.native.session import NativeSession
 from acl_cts.fuzz.lane import Lane
-from acl_cts.fuzz.scout import Scout, Scouted, serves
+from acl_cts.fuzz.scout import Scout, Scouted, build_scout, serves
 from acl_cts.specs.model import Spec
 
 FEWEST, CALLS = 1_000, 20_000
@@ -57,6 +57,14 @@ class Patrol:
 def _over(latest: float, ends: Callable[[], bool]) -> bool:
     """A slow library gets as far as it gets."""
     return time.monotonic() > latest or ends()
+
+
+def prepare_patrol(spec: Spec, lane: Lane) -> None:
+    """Build the scout of a lane, if there can be one, so that it is there when time counts."""
+    session = lane.target.session
+    if isinstance(session, NativeSession) and not next(serves(session), ""):
+        with suppress(HarnessError):
+            build_scout(spec, session)
 
 
 def open_patrol(stack: ExitStack, spec: Spec, lane: Lane, seed: str) -> Patrol | str:

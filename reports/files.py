@@ -25,14 +25,16 @@ def make_folder(folder: Path) -> None:
         os.close(handle)
         os.unlink(name)
     except OSError as error:
-        raise ReportError(f"{folder}: cannot write here ({error.strerror}); choose another --out") from error
+        raise ReportError(f"{folder}: cannot write here ({error.strerror}); choose another folder") from error
 
 
 def check_files(folder: Path, names: Iterable[str]) -> None:
     """Make sure that files called `names` can be put into `folder`. Raises ReportError."""
     for path in (folder / name for name in names):
         if path.is_dir():
-            raise ReportError(f"{path}: is a directory where a file will be written; remove it or choose another --out")
+            raise ReportError(
+                f"{path}: is a directory where a file will be written; remove it or choose another folder"
+            )
 
 
 def write_text(path: Path, text: str) -> None:
@@ -53,7 +55,7 @@ def write_bytes(path: Path, data: bytes, *, executable: bool = False) -> None:
     except OSError as error:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
-        raise ReportError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
+        raise ReportError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
 
 
 def forget_files(folder: Path, names: Iterable[str]) -> None:
@@ -63,7 +65,7 @@ def forget_files(folder: Path, names: Iterable[str]) -> None:
             try:
                 path.unlink(missing_ok=True)
             except OSError as error:
-                raise ReportError(f"{path}: cannot be removed ({error.strerror}); choose another --out") from error
+                raise ReportError(f"{path}: cannot be removed ({error.strerror}); choose another folder") from error
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.native.build import COUNTING, LIBRARY, compile_c, flavour_flags
 from acl_cts.backends.registry import open_backend
 from acl_cts.fuzz import target as target_module
+from acl_cts.fuzz.bucket import Root, root_of
 from acl_cts.fuzz.campaign import Campaign
 from acl_cts.fuzz.corpus import Corpus
 from acl_cts.fuzz.deadly import Deadly
@@ -27,11 +28,12 @@ from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.running import Running, interrupted
 from acl_cts.fuzz.target import Target
+from acl_cts.specs.judgement import Finding, Judgement, Strength, Verdict
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program import Call, walk
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import parse_program
-from acl_cts.specs.trace import Capability, End, Ending
+from acl_cts.specs.trace import Capability, End, Ending, Phase, Trace
 
 FIVE = (
     "alloc-of-64-kib-refused",
@@ -389,3 +391,40 @@ def test_two_processes_share_a_corpus_and_a_fall_of_coverage_is_an_alarm(tmp_pat
 def test_bad_input_is_told_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
     command("fuzz", "--corpus", tmp_path / "corpus", *words, code=2)
     assert not (tmp_path / "corpus").exists()
+
+
+def ended(verdict: Verdict, *discrepancies: Finding) -> Root:
+    trace = Trace((), Ending(End.CRASH, phase=Phase.CALL, function="aclrtGetBufData"))
+    return root_of(Judgement(verdict, discrepancies), trace, ("mbuf_find",))
+
+
+def test_a_crash_that_a_broken_promise_explains_is_no_fault_of_its_own() -> None:
+    broken = Finding("mbuf.set-user.size", Strength.EXPLICIT, "aclrtSetBufUserData", 1, (), "refused", "accepted")
+    crash = Finding("common.no-crash", Strength.IMPLIED, "aclrtGetBufData", 2, (), "returns", "crashed")
+    explained = dataclasses.replace(crash, blocked_by=broken.clause)
+    as_it_fails = Root("fail", broken.clause, broken.function)
+    assert ended(Verdict.FAIL, broken) == ended(Verdict.CRASH, broken, explained) == as_it_fails
+    as_it_crashes = Root("crash", crash.clause, crash.function, ("mbuf_find",))
+    assert ended(Verdict.CRASH, crash) == ended(Verdict.CRASH, broken, crash) == as_it_crashes
+
+
+def test_a_library_with_sanitizer_and_hooks_is_replayed_as_it_was_fuzzed_and_told_of_elsewhere(tmp_path: Path) -> None:
+    library, program = build_core("cover"), tmp_path / "program.txt"
+    program.write_text("# acl-cts program 1\na = aclrtAllocBuf(size=64)\ncleanup:\n    aclrtFreeBuf(buf=a)\n")
+    given = "--library", library
+    assert "verdict: pass" in command("replay", program, "--backend", "core", *given, code=0)
+    assert "verdict: pass" in command("replay", program, "--backend", "core:cover", *given, code=0)
+    told = command("run", "--backend", "core", *given, "--out", tmp_path / "out", code=2, output="stderr")
+    assert "use --backend core:cover" in told
+
+
+def test_what_is_built_first_does_not_count_as_time_of_the_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = "fuzz", "--engine", "worker", "--max-time", "2", "--empty", "--corpus", tmp_path / "corpus"
+    assert command(*words, code=0, output="stderr").startswith("starting")
+
+
+def test_a_folder_that_is_no_corpus_is_told(tmp_path: Path) -> None:
+    assert "is no corpus" in command("fuzz", "triage", tmp_path, code=2, output="stderr")

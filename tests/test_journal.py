@@ -421,7 +421,7 @@ def test_reports_that_cannot_be_written_are_made_from_the_journal_later(tmp_path
     done = subprocess.run(command(tmp_path, *few), capture_output=True, text=True, check=False, preexec_fn=narrow)
     assert done.returncode == 3, done.stdout + done.stderr
     lines = done.stderr.splitlines()
-    told = [line for line in lines if line.endswith("cannot be written (File too large); choose another --out")]
+    told = [line for line in lines if line.endswith("cannot be written (File too large); choose another folder")]
     assert [line.rpartition("/")[2].partition(":")[0] for line in told] == ["results.json", "report.html"]
     assert lines[-1].startswith("acl-cts: make room, ")
     assert lines[-1].endswith(f"acl-cts run --resume --out {tmp_path}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from planted import build_planted
 
 from acl_cts.backends.core_backend import build_core
 
@@ -85,10 +86,13 @@ def test_the_script_tells_only_news(tmp_path: Path, path: str) -> None:
 
 
 def test_the_fuzzing_of_a_night_runs_as_it_stands_there(path: str, tmp_path: Path) -> None:
-    (line,) = re.findall(r"\* \* \* +(acl-cts fuzz .*)", TEXT)
-    line = line.replace("/path/to/libascendcl.so", str(build_core("cover", ()))).replace("1h", "3s")
+    (line,) = re.findall(r"\* \* \* +(told=.*acl-cts fuzz .*)", TEXT)
+    conforming = line.replace("/path/to/libascendcl.so", str(build_core("cover", ()))).replace("1h", "3s")
+    faulty = line.replace("/path/to/libascendcl.so", str(build_planted("alloc-of-64-kib-refused"))).replace("1h", "9s")
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     environment = {**os.environ, "PATH": path, "HOME": str(tmp_path), "XDG_CACHE_HOME": cache}
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run(["sh", "-c", conforming], capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert any((tmp_path / "acl-cts-corpus" / "programs").iterdir())
+    done = subprocess.run(["sh", "-c", faulty], capture_output=True, text=True, check=False, env=environment)
+    assert "exit code 1: 1 new finding" in done.stdout

@@ -26,9 +26,10 @@ from acl_cts.fuzz.corpus import QUOTA, Corpus
 from acl_cts.fuzz.findings import FOLDER, copy, known, program_in
 from acl_cts.fuzz.fleet import Fleet
 from acl_cts.fuzz.lane import open_lane
-from acl_cts.fuzz.log import Log
+from acl_cts.fuzz.log import LOG, Log
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.outcome import Outcome
+from acl_cts.fuzz.patrol import prepare_patrol
 from acl_cts.fuzz.plan import ATHERIS, WORKER, CampaignPlan, Event
 from acl_cts.fuzz.pruning import pruned, replace_programs
 from acl_cts.fuzz.standalone_target import write_target
@@ -125,13 +126,13 @@ def fuzz(context: click.Context, /, **given: Any) -> int:
     if context.get_parameter_source("call_timeout") is not ParameterSource.COMMANDLINE and not given["library"]:
         given["call_timeout"] = OWN_TIMEOUT
     quiet = given.pop("quiet")
-    return _campaign(_plan(given), quiet)
+    seconds = given.pop("max_time") or (None if given["runs"] else SECONDS)
+    return _campaign(_plan(given), seconds, quiet)
 
 
 def _plan(given: dict[str, Any]) -> CampaignPlan:
     options = take_options(given)
     runs = given["runs"] or 0
-    seconds = given["max_time"] or (None if runs else SECONDS)
     jobs = given["jobs"]
     if runs and runs < jobs:
         raise Usage(f"--runs {runs}: is less than one program for each of {jobs} jobs; ask for more runs or fewer jobs")
@@ -141,7 +142,6 @@ def _plan(given: dict[str, Any]) -> CampaignPlan:
         corpus=Path(given["corpus"]).absolute(),
         seed=given["seed"],
         runs=runs,
-        deadline=None if seconds is None else time.monotonic() + seconds,
         jobs=jobs,
         empty=given["empty"],
         quota=given["quota"] << 20,
@@ -165,12 +165,13 @@ def _engine(plan: CampaignPlan, asked: str | None) -> str:
     return ATHERIS
 
 
-def _campaign(plan: CampaignPlan, quiet: bool) -> int:
+def _campaign(plan: CampaignPlan, seconds: float | None, quiet: bool) -> int:
+    """`seconds`: for the campaign itself; what is built only once is not counted."""
     make_folder(plan.corpus)
     if not quiet:
         click.echo("starting; what is not built yet is built now", err=True)
-    with ExitStack() as stack:  # what cannot be opened is told before processes are started
-        open_lane(stack, load_spec(more=plan.options.tables), plan.backends[0], plan.options, set(), lambda: False)
+    _prepare(plan)
+    plan = replace(plan, deadline=None if seconds is None else time.monotonic() + seconds)
     outcome, fleet = Outcome((*plan.backends, plan.options.library, plan.engine)), Fleet(plan)
     telling = _Telling(outcome, quiet)
     outcome.check(plan.corpus)
@@ -184,6 +185,16 @@ def _campaign(plan: CampaignPlan, quiet: bool) -> int:
     for code, reason in held or [(ExitCode.AS_EXPECTED, "nothing new")]:
         show(f"exit code {code.value}: {reason}")
     return held[0][0] if held else ExitCode.AS_EXPECTED
+
+
+def _prepare(plan: CampaignPlan) -> None:
+    """Build what is needed. Raises BackendError or HarnessError: what cannot be opened is told before processes are
+    started."""
+    spec = load_spec(more=plan.options.tables)
+    with ExitStack() as stack:
+        lane = open_lane(stack, spec, plan.backends[0], plan.options, set(), lambda: False)
+        if plan.scout and not plan.runs:
+            prepare_patrol(spec, lane)
 
 
 @contextmanager
@@ -221,7 +232,7 @@ class _Telling:
             left = counted(event.data["left"], "program")
             console.print(f"the last campaign was killed; {left} that were running then come first")
         elif event.kind == "loaded" and event.data["damaged"]:
-            console.print(f"left out of the corpus: {'; '.join(event.data['damaged'])}")
+            console.print(f"left out of the corpus, remove them: {'; '.join(event.data['damaged'])}")
         if event.figures is not None and not self.quiet and time.monotonic() >= self._next:
             self._next = time.monotonic() + STATUS_EVERY
             console.print(self.outcome.figures.line())
@@ -249,6 +260,8 @@ def _summary(plan: CampaignPlan, outcome: Outcome) -> Iterator[str]:
 @click.argument("corpus", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def triage(corpus: Path) -> int:
     """List the findings of a corpus by clause; acl-cts replay CORPUS tells which still fail."""
+    if not any((corpus / name).exists() for name in (FOLDER, LOG)):
+        raise ReportError(f"{corpus}: is no corpus of a campaign; acl-cts fuzz --corpus DIR makes one")
     found = sorted(known(corpus / FOLDER), key=lambda each: (each.bucket.root.clause, each.folder.name))
     for each in found:
         show(f"{each.summary}\n    {each.folder}")

@@ -21,6 +21,7 @@ from acl_cts.conformance.failures import PROGRAM, SETTING, TRACE
 from acl_cts.conformance.setting import Setting, setting_from_json, setting_of
 from acl_cts.fuzz.bucket import Bucket, root_of
 from acl_cts.fuzz.findings import FINDING, bucket_in
+from acl_cts.fuzz.lane import flavoured
 from acl_cts.fuzz.log import LOG
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, read_json
@@ -126,9 +127,13 @@ class _Bench:
     def _way(self, thing: Replayable) -> tuple[str, Options]:
         """As it was executed when it failed, unless the command line says otherwise."""
         if self.backend is not None or thing.setting is None:
-            return self.backend or "core", self.options
+            return self._fitting(self.backend or "core", self.options)
         asked = {name: getattr(self.options, name) for name in self.typed}
-        return thing.setting.backend, dataclasses.replace(thing.setting.options, **asked)
+        return self._fitting(thing.setting.backend, dataclasses.replace(thing.setting.options, **asked))
+
+    def _fitting(self, backend: str, options: Options) -> tuple[str, Options]:
+        """Another library than the one that failed is opened as a campaign would open it."""
+        return backend, flavoured(backend, options) if "library" in self.typed and options.library else options
 
 
 def _places(path: Path) -> list[Path]:

@@ -104,7 +104,8 @@ class NativeSession:
             self._sha256 = file_digest(place.library)
             self._build_id = build_id(place.library)
         except StartFailed as error:
-            raise BackendError(f"{place.backend}: {place.library} cannot be used: {error}") from error
+            why = f"{error}{_flavour_wanted(place, options.flavour)}"
+            raise BackendError(f"{place.backend}: {place.library} cannot be used: {why}") from error
         except BaseException:
             self.close()
             raise
@@ -407,6 +408,18 @@ def _portion(wires: Sequence[bytes], start: int) -> Sequence[bytes]:
     while len(portion) > 1 and sum(map(len, portion)) > layout.COMMAND_SIZE - 8:
         portion = portion[: len(portion) // 2]
     return portion
+
+
+def _flavour_wanted(place: Place, flavour: str) -> str:
+    """What to say of a library that was built for an executor of another flavour, '' for others."""
+    try:
+        data = Path(place.library).read_bytes()
+    except OSError:
+        return ""
+    wanted = "cover" if b"__sanitizer_cov_" in data else "asan"
+    if flavour != "plain" or not (b"__asan_init" in data or wanted == "cover"):
+        return ""
+    return f"; it was built with a sanitizer or hooks for coverage: use --backend {place.backend}:{wanted}"
 
 
 def find_executor(interface: Interface, options: Options) -> tuple[Path, str]:

@@ -7,7 +7,11 @@
 # CC is the compiler, CFLAGS are added to what it is given.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-mode=${1:?libfuzzer, afl or replay} library=${2:?a shared library, or a folder of sources} output=${3:-acl-cts-target}
+if (($# < 2)); then
+    echo "usage: build.sh libfuzzer|afl|replay LIBRARY [OUTPUT]; LIBRARY: a shared library, or a folder of C sources" >&2
+    exit 2
+fi
+mode=$1 library=$2 output=${3:-acl-cts-target}
 read -ra faults <<<"${FAULTS--fsanitize=address,undefined -fno-sanitize-recover=all}"
 read -ra flags <<<"-std=gnu11 -g -pthread ${CFLAGS:-}"
 seen=() link=(-fsanitize=fuzzer)
