@@ -33,13 +33,14 @@ def folder_name(case: str) -> str:
     return name if len(name) <= LONGEST else f"{stem[: LONGEST - len(digest) - 1]}{tilde}{digest}"
 
 
-def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec, setting: Setting) -> str:
-    """Write what is known of a failing case below `folder`; the name of its own folder there. Raises ReportError."""
+def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec, setting: Setting, first: tuple[str, ...] = ()) -> str:
+    """Write what is known of a failing case below `folder`; the name of its own folder there. `first`: what its
+    reproducer says before all else. Raises ReportError."""
     name = folder_name(case.id)
     place = folder / name
     make_folder(place)
     write_text(place / PROGRAM, format_program(case.program))
-    write_text(place / REPRODUCER, _header(case, outcome, setting) + _body(case, outcome, spec))
+    write_text(place / REPRODUCER, _header(case, outcome, setting) + _body(case, outcome, spec, first))
     write_json(place / SETTING, setting_to_json(setting))
     if outcome.trace is not None:
         write_json(place / TRACE, trace_to_json(outcome.trace))
@@ -48,8 +49,8 @@ def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec, setting: Settin
     return name
 
 
-def _body(case: Case, outcome: Outcome, spec: Spec) -> str:
-    return reproducer(case.program, outcome.result, outcome.trace, spec)
+def _body(case: Case, outcome: Outcome, spec: Spec, first: tuple[str, ...]) -> str:
+    return reproducer(case.program, outcome.result, outcome.trace, spec, first)
 
 
 def forget(folder: Path) -> None:
@@ -66,9 +67,11 @@ def tidy(folder: Path) -> None:
         folder.rmdir()
 
 
-def reproducer(program: Program, result: CaseResult, trace: Trace | None, spec: Spec) -> str:
-    """The C file without its head; it says at its end what was expected and whether that fault shows, or at once what
-    was expected when it is not going to reach its end."""
+def reproducer(
+    program: Program, result: CaseResult, trace: Trace | None, spec: Spec, first: tuple[str, ...] = ()
+) -> str:
+    """The C file without its head; it says `first` before all else, and at its end what was expected and whether that
+    fault shows, or at once what was expected when it is not going to reach its end."""
     statements = steps(program)
     told = []
     for finding in result.discrepancies[:3]:
@@ -80,8 +83,8 @@ def reproducer(program: Program, result: CaseResult, trace: Trace | None, spec: 
         told = [f"expected: every call returns; seen by the suite: {result.verdict}: {result.reason}"]
     if trace is None or trace.ending.kind is End.COMPLETED:
         seen = watched(result.discrepancies[0], trace, spec) if result.discrepancies and trace is not None else None
-        return to_c(program, spec.interface, closing=told, watched=seen)
-    return to_c(program, spec.interface, opening=told)
+        return to_c(program, spec.interface, opening=first, closing=told, watched=seen)
+    return to_c(program, spec.interface, opening=(*first, *told))
 
 
 def _header(case: Case, outcome: Outcome, setting: Setting) -> str:

@@ -56,7 +56,10 @@ SILENT = 60.0
 """Seconds without a word after which a child stands still wherever it is: it speaks once a second, unless a program
 takes longer to judge."""
 
-IN_VAIN = 5
+PATIENCE = 0.1
+"""Seconds to wait behind the first child that ended in vain; behind each further one twice as long."""
+
+IN_VAIN = 7
 """Children in a row that may end before they have executed a program."""
 
 
@@ -108,6 +111,7 @@ class AtherisCampaign(Campaign):
                     finally:
                         settled = child.settle()  # it writes into that folder
                 in_vain = 0 if self.figures.programs > before else in_vain + 1
+                time.sleep(PATIENCE * (2**in_vain - 1))  # somebody may be ending processes, as where memory is short
                 if in_vain == IN_VAIN or (lost and not child.started and not child.killed):
                     raise child.problem()
                 if lost or not settled:
@@ -248,7 +252,8 @@ class AtherisCampaign(Campaign):
         """The process is gone: by itself, or because of the program that it was at."""
         history = [] if status in (RENEW, DONE) else list(executed(folder / "history.bin"))
         if history:
-            self._fatal.add(history[-1])
+            if self._hung or status != -signal.SIGKILL:  # that program did nothing
+                self._fatal.add(history[-1])
             how = "stood still" if self._hung else f"ended its process ({_status(status)})"
             yield from self._fails(self._remade(history[-1], "last"), 0, history[-1 - LIFE : -1], running, how)
         self._hung = False

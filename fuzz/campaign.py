@@ -386,6 +386,7 @@ class Campaign:
         return {
             "tables": self.spec.digest,
             "backends": lanes,
+            "engine": plan.engine,
             "seed": plan.seed,
             "runs": plan.runs,
             "left": left,

@@ -18,6 +18,7 @@ from acl_cts.conformance.worker import Executed
 from acl_cts.fuzz.bucket import Bucket
 from acl_cts.reports.files import ReportError, make_folder, read_json, write_json, write_text
 from acl_cts.reports.results import CaseResult
+from acl_cts.reports.words import counted
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Program, steps
 from acl_cts.specs.program_bytes import digest
@@ -71,7 +72,7 @@ def store(folder: Path, finding: Finding, spec: Spec) -> Path | None:
     try:
         case = _case(finding)
         outcome = Outcome(_result(case, finding), finding.attempt.trace, history=_history(finding))
-        keep(made, case, outcome, spec, finding.setting)
+        keep(made, case, outcome, spec, finding.setting, _alone(finding))
         inner = made / folder_name(case.id)
         write_text(inner / SCRIPT, to_python(finding.program, spec.interface, finding.attempt.reason))
         write_json(inner / FINDING, _json(finding))
@@ -182,6 +183,14 @@ def _result(case: Case, finding: Finding) -> CaseResult:
         observations=judgement.observations,
         attempts=finding.repeats,
     )
+
+
+def _alone(finding: Finding) -> tuple[str, ...]:
+    """What the reproducer says of programs that it does not run."""
+    if not finding.before:
+        return ()
+    first = counted(len(finding.before), "program")
+    return (f"cannot show alone: {first}, before-*.txt, must run in the same process first; acl-cts replay runs them",)
 
 
 def _history(finding: Finding) -> tuple[Executed, ...]:

@@ -17,13 +17,16 @@ from acl_cts.backends.core_backend import FOLDER as CORE
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.native.build import COUNTING, LIBRARY, compile_c, flavour_flags
 from acl_cts.backends.registry import open_backend
+from acl_cts.conformance.attempt import Attempt
+from acl_cts.conformance.setting import Setting
 from acl_cts.fuzz import target as target_module
-from acl_cts.fuzz.bucket import Root, root_of
+from acl_cts.fuzz.bucket import Bucket, Root, root_of
 from acl_cts.fuzz.campaign import Campaign
 from acl_cts.fuzz.corpus import Corpus
 from acl_cts.fuzz.deadly import Deadly
 from acl_cts.fuzz.figures import Figures
-from acl_cts.fuzz.findings import FOLDER, known
+from acl_cts.fuzz.findings import FOLDER, known, store
+from acl_cts.fuzz.findings import Finding as Found
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.running import Running, interrupted
@@ -428,3 +431,18 @@ def test_what_is_built_first_does_not_count_as_time_of_the_campaign(
 
 def test_a_folder_that_is_no_corpus_is_told(tmp_path: Path) -> None:
     assert "is no corpus" in command("fuzz", "triage", tmp_path, code=2, output="stderr")
+
+
+def test_a_reproducer_that_needs_other_programs_first_says_so(tmp_path: Path) -> None:
+    text = "# acl-cts program 1\na = aclrtAllocBuf(size=64)\ncleanup:\n    aclrtFreeBuf(buf=a)\n"
+    program = parse_program(text)
+    broken = Finding("mbuf.alloc.succeeds", Strength.IMPLIED, "aclrtAllocBuf", 0, (), "success", "refused")
+    attempt = Attempt(Trace((), Ending(End.COMPLETED)), Judgement(Verdict.FAIL, (broken,)))
+    bucket = Bucket("core", Root("fail", broken.clause, broken.function), "")
+    found = Found(bucket, program, attempt, Setting("core", "", Options()), 10, 10, (program, program))
+    place = store(tmp_path, found, load_spec())
+    alone = store(tmp_path / "alone", dataclasses.replace(found, before=()), load_spec())
+    assert place is not None
+    assert alone is not None
+    assert "cannot show alone: 2 programs, before-*.txt, must run" in (place / "repro.c").read_text()
+    assert "cannot show alone" not in (alone / "repro.c").read_text()

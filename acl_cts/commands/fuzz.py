@@ -169,7 +169,7 @@ def _campaign(plan: CampaignPlan, seconds: float | None, quiet: bool) -> int:
     """`seconds`: for the campaign itself; what is built only once is not counted."""
     make_folder(plan.corpus)
     if not quiet:
-        click.echo("starting; what is not built yet is built now", err=True)
+        click.echo(f"starting, engine {plan.engine}; what is not built yet is built now", err=True)
     _prepare(plan)
     plan = replace(plan, deadline=None if seconds is None else time.monotonic() + seconds)
     outcome, fleet = Outcome((*plan.backends, plan.options.library, plan.engine)), Fleet(plan)
