@@ -24,10 +24,10 @@ def kept(path: Path) -> bool:
 
 
 def lost(folder: Path) -> tuple[str, ...]:
-    """Names of the files that stand in the folder's seal and are not there. Raises OSError."""
+    """Names of the tables that stand in the folder's seal and are not there. Raises OSError."""
     seal = folder / SEAL
     names = [line.partition("  ")[2] for line in _lines(seal)] if seal.exists() else []
-    return tuple(name for name in names if name and not (folder / name).exists())
+    return tuple(name for name in names if name.endswith(".yaml") and not (folder / name).exists())
 
 
 def write_seal(folder: Path, files: Iterable[Path]) -> None:

@@ -241,7 +241,7 @@ def test_a_full_disk_is_one_clear_line() -> None:
 
 def test_a_file_in_the_way_of_the_folder_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
-    with pytest.raises(ReportError, match="--out"):
+    with pytest.raises(ReportError, match="choose another folder"):
         make_folder(tmp_path / "out" / "failures")
 
 
