@@ -9,7 +9,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import yaml
 
 from acl_cts.backends.core_backend import FOLDER
@@ -116,6 +115,8 @@ def _defect(entry: dict[str, Any]) -> Defect:
 
 def _checked(path: Path) -> list[dict[str, Any]]:
     """The entries of the file, as its schema wants them."""
+    import jsonschema  # takes long to import, and most who know of defects read none
+
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
