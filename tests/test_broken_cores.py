@@ -61,7 +61,35 @@ LOAD = "memcpy(data, buf->private_area + offset, size);"
 PLACE = "static struct registration *registrations;"
 COPIED = "    entry->source = desc;\n    registrations = entry;"
 
+REFUSED_APPEND = '        return refuse(ACL_ERROR_RT_OVER_LIMIT, "the chain would have more than 128 buffers");'
+REFUSED_LENGTH = '        return refuse_parameter("len is not below the size of the data area");'
+
 BROKEN = (
+    # ---- what a refused call does all the same
+    Broken(
+        "refused-append-clears-the-length",
+        "mbuf/scenario/A32",
+        "mbuf.get-len",
+        (("chain.c", REFUSED_APPEND, f"        buf->length = 0;\n{REFUSED_APPEND}"),),
+    ),
+    Broken(
+        "refused-append-clears-a-members-length",
+        "mbuf/scenario/A32",
+        "mbuf.get-len",
+        (("chain.c", REFUSED_APPEND, f"        head->tail->length = 0;\n{REFUSED_APPEND}"),),
+    ),
+    Broken(
+        "refused-length-of-a-copy-lands-in-the-tail",
+        "mbuf/scenario/A9",
+        "mbuf.set-len.refused-keeps",
+        (
+            (
+                "mbuf.c",
+                REFUSED_LENGTH,
+                f"        if (buf->area->references > 1 && buf->tail) {{ buf->tail->length = len; }}\n{REFUSED_LENGTH}",
+            ),
+        ),
+    ),
     # ---- what a call does to a relative of its handle
     _freed("free-of-copy-resets-length", "mbuf.", "if (a->owner && a->owner != buf) { a->owner->length = 0; }"),
     _freed(
