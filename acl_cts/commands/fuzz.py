@@ -127,10 +127,10 @@ def fuzz(context: click.Context, /, **given: Any) -> int:
         given["call_timeout"] = OWN_TIMEOUT
     quiet = given.pop("quiet")
     seconds = given.pop("max_time") or (None if given["runs"] else SECONDS)
-    return _campaign(_plan(given), seconds, quiet)
+    return _campaign(_plan(given, quiet), seconds, quiet)
 
 
-def _plan(given: dict[str, Any]) -> CampaignPlan:
+def _plan(given: dict[str, Any], quiet: bool) -> CampaignPlan:
     options = take_options(given)
     runs = given["runs"] or 0
     jobs = given["jobs"]
@@ -148,13 +148,15 @@ def _plan(given: dict[str, Any]) -> CampaignPlan:
         scout=given["scout"],
         repeatable=bool(runs) and jobs == 1,
     )
-    return replace(plan, engine=_engine(plan, given["engine"]))
+    return replace(plan, engine=_engine(plan, given["engine"], quiet))
 
 
-def _engine(plan: CampaignPlan, asked: str | None) -> str:
+def _engine(plan: CampaignPlan, asked: str | None, quiet: bool) -> str:
     """The engine to use. Raises BackendError when the one asked for is not to be had."""
     if asked == WORKER or (asked is None and (plan.options.library or not served(plan))):
         return WORKER
+    if not quiet and served(plan):
+        click.echo("looking for atheris; what it needs and is not built yet is built now", err=True)
     try:
         embedding_of(plan)
     except BackendError as error:
