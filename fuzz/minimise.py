@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
 
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.patterns import resized
 from acl_cts.specs.program import (
     Call,
     Fill,
+    Index,
     Int,
     Literal,
     Parallel,
@@ -22,7 +24,9 @@ from acl_cts.specs.program import (
     Steady,
     UntilSame,
     Value,
+    When,
     Write,
+    walk,
 )
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_rules import THREADS
@@ -47,6 +51,7 @@ class Minimiser:
         while self.budget > 0:
             before = best
             best = self._fewer(best)
+            best = self._open(best)
             best = self._each(best, _plainer)
             best = self._each(best, _retargeted)
             if best == before:
@@ -78,6 +83,18 @@ class Minimiser:
                 return best
             length //= 2
 
+    def _open(self, best: Program) -> Program:
+        """Put what a block does once in its place."""
+        place = 0
+        while place < len(best.body) and self.budget > 0:
+            inner = _inner(best.body[place])
+            made = self._holds((*best.body[:place], *inner, *best.body[place + 1 :])) if inner else None
+            if made is not None and len(list(walk(made.body))) < len(list(walk(best.body))):
+                best = made
+            else:
+                place += 1
+        return best
+
     def _each(self, best: Program, simpler: Callable[[Statement, Body], Iterator[Statement]]) -> Program:
         """Replace statements, one at a time, by the first simpler one that shows the same."""
         place = 0
@@ -90,6 +107,27 @@ class Minimiser:
             else:
                 place += 1
         return best
+
+
+def _inner(statement: Statement) -> Body:
+    """What a block comes to that is executed once at most, nothing for others."""
+    match statement:
+        case Repeat(count=1, loop=loop, body=body):
+            return tuple(_first(inner, loop) for inner in body)
+        case When(body=body):
+            return body
+    return ()
+
+
+def _first(part: Any, loop: str) -> Any:
+    """The part of a program, as it is in the first turn of `loop`."""
+    if isinstance(part, Int | Index):
+        return replace(part, loop=None) if part.loop == loop else part
+    if isinstance(part, tuple):
+        return tuple(_first(each, loop) for each in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: _first(getattr(part, each.name), loop) for each in fields(part)})
+    return part
 
 
 def _plainer(statement: Statement, before: Body) -> Iterator[Statement]:

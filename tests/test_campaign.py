@@ -27,13 +27,14 @@ from acl_cts.fuzz.deadly import Deadly
 from acl_cts.fuzz.figures import Figures
 from acl_cts.fuzz.findings import FOLDER, known, store
 from acl_cts.fuzz.findings import Finding as Found
+from acl_cts.fuzz.minimise import Minimiser
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.plan import CampaignPlan, Event
 from acl_cts.fuzz.running import Running, interrupted
 from acl_cts.fuzz.target import Target
 from acl_cts.specs.judgement import Finding, Judgement, Strength, Verdict
 from acl_cts.specs.loader import load_spec
-from acl_cts.specs.program import Call, walk
+from acl_cts.specs.program import Call, Program, walk
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import parse_program
 from acl_cts.specs.trace import Capability, End, Ending, Phase, Trace
@@ -147,6 +148,15 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
         assert len(program.body) <= 8
         for name in ("repro.c", "repro.py", "trace.json", "run.json"):
             assert (found.folder / name).stat().st_size > 0
+    # One that is damaged is told of, and the others are replayed.
+    whole = (found.folder / "program.txt").read_text()
+    (found.folder / "program.txt").write_text("no program")
+    damaged = command("replay", tmp_path, code=2).splitlines()
+    assert "5 findings: 4 still fails, 1 error" in damaged
+    assert "is not a program" in command("replay", tmp_path, code=2, output="stderr")
+    plain = [json.loads(line) for line in command("replay", tmp_path, "--format", "json", code=2).splitlines()]
+    assert [line["finding"] for line in plain] == ["still fails"] * 4 + ["error"]
+    (found.folder / "program.txt").write_text(whole)
     # All of them again on a library without the faults: what became of each stands at the end.
     told = command("replay", tmp_path, "--library", build_core("cover"), code=0).splitlines()[-6:]
     assert told[0] == "5 findings: 5 fixed"
@@ -390,7 +400,9 @@ def test_two_processes_share_a_corpus_and_a_fall_of_coverage_is_an_alarm(tmp_pat
     assert "coverage fell" in told
 
 
-@pytest.mark.parametrize("words", [("--max-time", "soon"), ("--max-time", "0"), ("--runs", "1", "--jobs", "2")])
+@pytest.mark.parametrize(
+    "words", [("--max-time", "soon"), ("--max-time", "0"), ("--runs", "1", "--jobs", "2"), ("--runs", "1", "--scout")]
+)
 def test_bad_input_is_told_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
     command("fuzz", "--corpus", tmp_path / "corpus", *words, code=2)
     assert not (tmp_path / "corpus").exists()
@@ -427,6 +439,25 @@ def test_what_is_built_first_does_not_count_as_time_of_the_campaign(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     words = "fuzz", "--engine", "worker", "--max-time", "2", "--empty", "--corpus", tmp_path / "corpus"
     assert command(*words, code=0, output="stderr").startswith("starting")
+
+
+def test_what_a_block_does_once_is_shown_without_the_block() -> None:
+    text = """# acl-cts program 1
+repeat i in 3:
+    a[i] = aclrtAllocBuf(size=i+64)
+    on refusal:
+        b = aclrtAllocBuf(size=8)
+    aclrtSetBufDataLen(buf=a[i], len=65)
+"""
+    wanted = "aclrtAllocBuf", "aclrtSetBufDataLen"
+
+    def same(program: Program) -> bool:
+        called = [s.function for s in walk(program.body) if isinstance(s, Call)]
+        return all(function in called for function in wanted)
+
+    program = Minimiser(Mutator(load_spec(), frozenset(), 0), same, 500).minimise(parse_program(text))
+    assert [type(statement) for statement in program.body] == [Call, Call]
+    assert not [s for s in walk(program.body) if isinstance(s, Call) and "loop='" in repr(s)]
 
 
 def test_a_folder_that_is_no_corpus_is_told(tmp_path: Path) -> None:

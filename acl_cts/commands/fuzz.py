@@ -127,6 +127,8 @@ def fuzz(context: click.Context, /, **given: Any) -> int:
         given["call_timeout"] = OWN_TIMEOUT
     quiet = given.pop("quiet")
     seconds = given.pop("max_time") or (None if given["runs"] else SECONDS)
+    if given["runs"] and context.get_parameter_source("scout") is ParameterSource.COMMANDLINE and given["scout"]:
+        raise Usage("--scout: has no part in a campaign of --runs, which repeats; leave one of them out")
     return _campaign(_plan(given, quiet), seconds, quiet)
 
 

@@ -23,7 +23,7 @@ from acl_cts.fuzz.bucket import Bucket, root_of
 from acl_cts.fuzz.findings import FINDING, bucket_in
 from acl_cts.fuzz.lane import flavoured
 from acl_cts.fuzz.log import LOG
-from acl_cts.reports.exit_code import ExitCode
+from acl_cts.reports.exit_codes import PRECEDENCE, ExitCode
 from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import RED, CaseResult, case_to_json
 from acl_cts.reports.trace_text import trace_lines
@@ -46,8 +46,8 @@ Examples:
   acl-cts replay nightly                        findings of a fuzzing corpus: which still fail
 
 \b
-Exit codes: 0 every program as expected, 1 a discrepancy, 2 bad input,
-3 the suite itself failed, 4 nothing could be judged (not supported, inconclusive)."""
+Exit codes: 0 every program as expected, 1 a discrepancy, 2 bad input
+(what can be read is replayed), 3 the suite itself failed, 4 nothing could be judged (not supported, inconclusive)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,15 @@ class Replayed:
     spec: Spec
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What cannot be replayed, and why; stderr has told of it. `finding`: it is one of a campaign."""
+
+    path: Path
+    reason: str
+    finding: bool
+
+
 @click.command("replay", epilog=EPILOG)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -89,14 +98,14 @@ def replay(context: click.Context, /, paths: tuple[Path, ...], backend: str | No
 
     A PATH is a program file, a failure folder (the program in it, after the programs that it needs before it), a report
     folder with all its failures, a fuzzing corpus with all its findings, or a stored trace.json beside its program.txt,
-    which is judged without executing anything.
+    which is judged without executing anything. Of several, what cannot be read is told and the rest is replayed.
     """
     typed = {name for name in given if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     options = take_options(given)
-    things = [_read(place) for path in paths for place in _places(path)]
+    places = [place for path in paths for place in _places(path)]
     with ExitStack() as stack:
         bench = _Bench(stack, backend, options, frozenset(typed))
-        return _show(map(bench.replayed, things), form)
+        return _show(bench.all_replayed(places), form)
 
 
 @dataclass(slots=True)
@@ -108,6 +117,17 @@ class _Bench:
     options: Options
     typed: frozenset[str]
     _sessions: dict[tuple[str, Options], Session] = field(default_factory=dict)
+
+    def all_replayed(self, places: list[Path]) -> Iterator[Replayed | Unread]:
+        """One after the other. Raises ReportError when the only one cannot be read; of several, that one is told."""
+        for place in places:
+            try:
+                yield self.replayed(_read(place))
+            except ReportError as error:
+                if len(places) == 1:
+                    raise
+                click.echo(f"acl-cts: {error}", err=True)
+                yield Unread(place, str(error), (place / FINDING).exists())
 
     def replayed(self, thing: Replayable) -> Replayed:
         """Its trace: the stored one, or that of a new execution."""
@@ -203,11 +223,17 @@ def _execute(session: Session, thing: Replayable) -> Trace:
     return session.run(thing.program)
 
 
-def _show(replays: Iterable[Replayed], form: str) -> int:
+def _show(replays: Iterable[Replayed | Unread], form: str) -> int:
     codes: list[ExitCode] = []
     fates: list[tuple[Path, str]] = []
     told = ""
     for replayed in replays:
+        if isinstance(replayed, Unread):
+            codes.append(ExitCode.USAGE)
+            if form == "json":
+                show(json.dumps(_untold(replayed), ensure_ascii=False))
+            fates.extend([(replayed.path, "error")] if replayed.finding else [])
+            continue
         thing = replayed.thing
         judgement = judge(replayed.spec, thing.program, replayed.trace)
         if form == "json":
@@ -222,8 +248,7 @@ def _show(replays: Iterable[Replayed], form: str) -> int:
             fates.append((thing.path, _fate(thing.bucket, replayed.trace, judgement)))
     if form == "text" and len(fates) > 1:
         show("\n".join(_summary(fates)))
-    order = (ExitCode.HARNESS, ExitCode.DISCREPANCY, ExitCode.INCOMPLETE, ExitCode.AS_EXPECTED)
-    return min(codes, key=order.index, default=ExitCode.AS_EXPECTED)
+    return min(filter(None, codes), key=PRECEDENCE.index, default=ExitCode.AS_EXPECTED)
 
 
 def _summary(fates: list[tuple[Path, str]]) -> Iterator[str]:
@@ -263,6 +288,11 @@ def _plain(replayed: Replayed, judgement: Judgement) -> dict[str, Any]:
     if thing.bucket is not None:
         result["finding"] = _fate(thing.bucket, replayed.trace, judgement)
     return result | {"executed_by": _named(replayed.by), "found_on": _named(thing.setting)}
+
+
+def _untold(unread: Unread) -> dict[str, Any]:
+    result = case_to_json(CaseResult(str(unread.path), Verdict.ERROR, unread.reason, attempts=0))
+    return result | ({"finding": "error"} if unread.finding else {}) | {"executed_by": None, "found_on": None}
 
 
 def _fate(bucket: Bucket, trace: Trace, judgement: Judgement) -> str:
