@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.metadata import entry_points
 
 from acl_cts.backends.acl.backend import AclBackend
 from acl_cts.backends.backend import Backend, BackendError, Options, Session
@@ -17,9 +16,15 @@ GROUP = "acl_cts.backends"
 """Entry point group of third-party backends: each names a class or function that gives a Backend."""
 
 
+def _own() -> dict[str, Backend]:
+    return {b.name: b for b in (CoreBackend(), SimulatorBackend(), AclBackend())}
+
+
 def backends() -> dict[str, Backend]:
     """Every backend by its name. Raises BackendError for an announced one that cannot be imported."""
-    found: dict[str, Backend] = {b.name: b for b in (CoreBackend(), SimulatorBackend(), AclBackend())}
+    from importlib.metadata import entry_points  # late, as it is slow and most starts ask for one of ours
+
+    found = _own()
     for entry in entry_points(group=GROUP):
         try:
             backend = entry.load()()
@@ -32,8 +37,10 @@ def backends() -> dict[str, Backend]:
 def open_backend(name: str, options: Options) -> Session:
     """Open the backend `name`; behind a colon stands a flavour of the core (`core:asan`) or of an acl executor, or a
     profile of the simulator (`simulator:opposite`). Raises BackendError for a name that nobody has."""
-    known = backends()
     base, _, variant = name.partition(":")
+    known = _own()
+    if base not in known:
+        known = backends()
     if base not in known:
         raise BackendError(f"no backend {base!r}{near(base, known)}; there are {', '.join(known)}")
     if variant:

@@ -13,10 +13,10 @@ import tempfile
 import threading
 from pathlib import Path
 
-from acl_cts.backends.native.build import cache_folder
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.finishing import CasePickler, finished
 from acl_cts.conformance.generator import cases, regressions
+from acl_cts.specs.kept import cache_folder
 from acl_cts.specs.model import Spec
 
 HERE = Path(__file__).parent

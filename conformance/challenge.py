@@ -16,10 +16,11 @@ from acl_cts.conformance.generator import finish
 from acl_cts.conformance.scenario import asked_for
 from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.typed import Typed
-from acl_cts.specs.loader import load_spec, program_problem
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Live, Program, walk
 from acl_cts.specs.program_text import format_program, parse_program
+from acl_cts.specs.suiting import program_problem
 
 FILE = "challenge.json"
 GROUP = "challenge"

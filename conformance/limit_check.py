@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from acl_cts.conformance.coverage import Problem
 from acl_cts.conformance.limit_contract import Contract
 from acl_cts.specs.execution import Outcome
-from acl_cts.specs.loader import SpecError
+from acl_cts.specs.faults import SpecError
 from acl_cts.specs.model import Limit, Spec
 from acl_cts.specs.plan import follow, plan
 from acl_cts.specs.recipe import Recipe

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from acl_cts.specs.evaluate import compile_expression
 from acl_cts.specs.execution import Execution, Outcome, UnsetError
+from acl_cts.specs.faults import SpecError
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.judgement import Strength
-from acl_cts.specs.loader import SpecError
 from acl_cts.specs.model import Clause, Limit, Spec
 from acl_cts.specs.plan import follow, follow_into
 from acl_cts.specs.program import Call, Fill, Int, Ramp, Room, Value

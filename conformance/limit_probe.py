@@ -18,7 +18,7 @@ from acl_cts.conformance.support import unsupported
 from acl_cts.conformance.worker import Worker
 from acl_cts.reports.limit_result import LimitKind, LimitResult, LimitVerdict
 from acl_cts.reports.results import FunctionSupport, Support
-from acl_cts.specs.loader import SpecError
+from acl_cts.specs.faults import SpecError
 from acl_cts.specs.model import Limit, Spec
 from acl_cts.specs.recipe import Recipe
 

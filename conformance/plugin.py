@@ -34,8 +34,9 @@ from acl_cts.conformance.share import share, weight
 from acl_cts.conformance.trace_file import KeptQuestions, KeptTrace, TraceFile
 from acl_cts.reports.files import ReportError
 from acl_cts.reports.results import RED, CaseResult
+from acl_cts.specs.faults import SpecError
 from acl_cts.specs.judgement import Verdict
-from acl_cts.specs.loader import SpecError, load_spec
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
 from acl_cts.specs.trace import End, Phase

@@ -13,10 +13,10 @@ from pathlib import Path
 from acl_cts.backends.backend import BackendError
 from acl_cts.conformance.draft import Draft
 from acl_cts.conformance.scenario import asked_for
-from acl_cts.specs.loader import program_problem
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Live, Program, walk
 from acl_cts.specs.program_text import parse_program
+from acl_cts.specs.suiting import program_problem
 
 FOLDER = Path(__file__).resolve().parent / "regressions"
 VARIABLE = "ACL_CTS_REGRESSIONS"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from acl_cts.reports.files import make_folder, write_text
 from acl_cts.specs.interface import Interface
-from acl_cts.specs.loader import program_problem
 from acl_cts.specs.program import Program
 from acl_cts.specs.program_bytes import encode_program
 from acl_cts.specs.program_text import format_program, parse_program
+from acl_cts.specs.suiting import program_problem
 
 FOLDER = "programs"
 """Folder of the programs' texts inside a corpus."""

@@ -23,6 +23,7 @@ from acl_cts.backends.backend import BackendError, HarnessError
 from acl_cts.backends.native.build import compile_c
 from acl_cts.backends.native.clang import find_clang
 from acl_cts.backends.native.counters import counts
+from acl_cts.backends.native.kept_text import kept_text
 from acl_cts.backends.native.session import NativeSession
 from acl_cts.backends.native.worker import environment_of
 from acl_cts.fuzz import scout_layout as layout
@@ -315,7 +316,7 @@ def build_scout(spec: Spec, session: NativeSession) -> Path:
     setup = session.setup
     if len(spec.functions) > layout.FUNCTIONS_MOST:
         raise HarnessError(f"a scout knows {layout.FUNCTIONS_MOST} functions at most")
-    sources = {"scout.c": render_scout(spec), "layout.h": layout.render_layout()}
+    sources = {"scout.c": _source(spec), "layout.h": layout.render_layout()}
     for path in (TEMPLATES / "model.h", TEMPLATES / "engine.h", HERE / "transcript.h", HERE / "scout.h"):
         sources[path.name] = path.read_text(encoding="utf-8")
     flags, libraries, compiler = ["-std=gnu11", "-O2", "-pthread", "-rdynamic"], ["-ldl", "-lm"], ""
@@ -326,6 +327,10 @@ def build_scout(spec: Spec, session: NativeSession) -> Path:
         else:  # the runtimes alone: the checker itself is no place to look for memory faults, and is faster without
             flags += ["-Wl,--no-as-needed", "-lasan", "-lubsan", "-Wl,--as-needed"]
     return compile_c(f"scout-{setup.flavour}", sources, flags, libraries, compiler)
+
+
+def _source(spec: Spec) -> str:
+    return kept_text("scout", (spec.digest,), (HERE.parent,), lambda: render_scout(spec))
 
 
 def _clang() -> str:

@@ -85,13 +85,12 @@ class Source:
     _spent: int = 0
     _spent_deep: int = 0
     _spent_woven: dict[str, int] = field(default_factory=dict)
-    _openings: deque[Program] = field(init=False)
+    _openings: deque[Program] | None = None
     _made: int = 0
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
         self._ways = Schedule(("fresh", "mutate", "cross"))
-        self._openings = deque(self._mutator(frozenset()).openings())
 
     def batch(self, size: int, avoided: frozenset[str]) -> list[Made]:
         """Up to `size` programs that were not made before, without calls of the functions `avoided`."""
@@ -184,6 +183,8 @@ class Source:
         self._made += 1
         if self._made % OPENINGS_EVERY:
             return None
+        if self._openings is None:  # what a scout finds at once need not wait for them
+            self._openings = deque(self._mutator(frozenset()).openings())
         for _ in range(len(self._openings)):
             program = self._openings.popleft()
             if _calls(program, avoided):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acl_cts.backends.native.c_templates import c_templates
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.fuzz.numbers import limits_for
 from acl_cts.fuzz.standalone_seed import RECORD, encode_seed, turns_of
@@ -78,6 +77,8 @@ def render_scout(spec: Spec) -> str:
 def _render(spec: Spec, version: str, *, scout: bool) -> str:
     names = _Names(spec)
     functions = [_function(names, each) for each in spec.functions.values()]
+    from acl_cts.backends.native.c_templates import c_templates  # late: most starts find what was rendered before
+
     return (
         c_templates(TEMPLATES)
         .get_template("target.c.j2")

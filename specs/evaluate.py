@@ -7,9 +7,12 @@ text of a table ever becomes part of the source but names that the parser has ch
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import marshal
 import re
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 from acl_cts.specs import expressions as ex
@@ -233,6 +236,33 @@ _NAMES: dict[str, Any] = {
 }
 
 
+# --------------------------------------------------------------------------------------------------- compiled code
+
+
+_codes: dict[str, CodeType] = {}
+"""By its source, what was compiled so far, here or at an earlier start."""
+
+
+def _code(source: str) -> CodeType:
+    code = _codes.get(source)
+    if code is None:
+        code = _codes[source] = compile(source, "<table>", "exec")
+    return code
+
+
+def compiled() -> bytes:
+    """All code that was compiled so far, for `take_compiled` of the same Python."""
+    return marshal.dumps(_codes)
+
+
+def take_compiled(stored: bytes) -> None:
+    """Compile none of this again; what is something else is passed over."""
+    with contextlib.suppress(EOFError, ValueError, TypeError):
+        known = marshal.loads(stored)
+        if isinstance(known, dict) and all(isinstance(code, CodeType) for code in known.values()):
+            _codes.update(known)
+
+
 # ------------------------------------------------------------------------------------------------------ the writer
 
 
@@ -286,7 +316,7 @@ class _Writer:
         given += [f"    a_{name} = F.args[{name!r}]\n" for name in sorted(self.args)]
         source = f"def f(F):\n{''.join(given)}{body}\n"
         space = dict(_NAMES)
-        exec(compile(source, "<table>", "exec"), space)
+        exec(_code(source), space)
         made: Term = space["f"]
         return made
 

@@ -5,13 +5,27 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from acl_cts.specs import expressions as ex
-from acl_cts.specs.evaluate import Term, Terms, compile_effect, consequences, guard, guards, lenient
+from acl_cts.specs.evaluate import (
+    Term,
+    Terms,
+    compile_effect,
+    compiled,
+    consequences,
+    guard,
+    guards,
+    lenient,
+    take_compiled,
+)
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
+from acl_cts.specs.kept import digest_of, kept
 from acl_cts.specs.model import Clause, Function, Spec
 from acl_cts.specs.values import Obj
+
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +106,20 @@ class _Hold:
 @functools.lru_cache(maxsize=8)
 def _compiled(digest: str, hold: _Hold) -> Rules:
     spec = hold.spec
+    made: list[Rules] = []
+
+    def make() -> bytes:
+        made.append(_made(spec))
+        return compiled()
+
+    stored = kept("rules", (digest, digest_of(HERE)), make)  # compiling takes longer than all else here
+    if not made:
+        take_compiled(stored)
+        made.append(_made(spec))
+    return made[0]
+
+
+def _made(spec: Spec) -> Rules:
     return Rules(spec, {name: _function(function) for name, function in spec.functions.items()})
 
 

@@ -18,7 +18,7 @@ def sealed(path: Path) -> bool:
     return _line(path) in _lines(seal)
 
 
-def kept(path: Path) -> bool:
+def stands(path: Path) -> bool:
     """Whether the file at `path` stands in its folder's seal, as it is. Raises OSError."""
     return path.with_name(SEAL).exists() and sealed(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -125,9 +126,9 @@ class _Elsewhere:
 
 def test_other_packages_may_announce_backends(monkeypatch: pytest.MonkeyPatch) -> None:
     here = EntryPoint("elsewhere", f"{__name__}:_Elsewhere", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [here] if group == registry.GROUP else [])
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [here] if group == registry.GROUP else [])
     assert list(backends()) == ["core", "simulator", "acl", "elsewhere"]
     broken = EntryPoint("broken", "no_such_module:Backend", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [broken])
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [broken])
     with pytest.raises(BackendError, match="backend broken of no_such_module:Backend cannot be loaded"):
         backends()

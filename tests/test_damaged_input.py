@@ -14,7 +14,8 @@ import pytest
 import acl_cts.specs
 from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.main import main
-from acl_cts.specs.loader import SpecError, load_spec
+from acl_cts.specs.faults import SpecError
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program_bytes import decode_program, encode_program
 from acl_cts.specs.program_text import ProgramError, format_program, parse_program
 

@@ -15,7 +15,8 @@ from acl_cts.conformance.case_cache import cached_cases
 from acl_cts.conformance.generator import cases, finish
 from acl_cts.main import main
 from acl_cts.reports.results import Results
-from acl_cts.specs.loader import SpecError, load_spec, optional_tables
+from acl_cts.specs.faults import SpecError
+from acl_cts.specs.loader import load_spec, optional_tables
 from acl_cts.specs.model import Spec
 from acl_cts.specs.trace import Capability
 

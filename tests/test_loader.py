@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acl_cts.specs import loader
+from acl_cts.specs.faults import SpecError
 from acl_cts.specs.interface import Kind
 from acl_cts.specs.judgement import Strength
-from acl_cts.specs.loader import FOLDER, SpecError, check_tables, load_spec, optional_tables, seal_tables
+from acl_cts.specs.loader import FOLDER, check_tables, load_spec, optional_tables, seal_tables
 from acl_cts.specs.model import Spec
 from acl_cts.specs.seal import SEAL, write_seal
 
@@ -344,9 +345,7 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(FOLDER, own)
     monkeypatch.setattr(loader, "FOLDER", own)
     monkeypatch.setattr(loader, "OPTIONAL", own / "more")
-    loader._validator.cache_clear()
     yield own
-    loader._validator.cache_clear()
     load_spec.cache_clear()
 
 

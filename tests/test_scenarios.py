@@ -13,11 +13,12 @@ from acl_cts.backends.backend import Options
 from acl_cts.backends.simulator.session import SimulatorBackend
 from acl_cts.conformance.scenario import Scenario, ScenarioError, load_scenarios
 from acl_cts.specs.judgement import Judgement, Verdict
-from acl_cts.specs.loader import load_spec, program_problem
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.oracle import judge
 from acl_cts.specs.plan import plan
 from acl_cts.specs.program import Program, Repeat, walk
 from acl_cts.specs.program_text import format_program, parse_program
+from acl_cts.specs.suiting import program_problem
 from acl_cts.specs.trace import (
     CallRecord,
     Capability,

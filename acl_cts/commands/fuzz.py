@@ -38,8 +38,9 @@ from acl_cts.progress import Stderr
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.files import ReportError, make_folder, write_text
 from acl_cts.reports.words import counted
-from acl_cts.specs.loader import load_spec, program_problem
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program import Program
+from acl_cts.specs.suiting import program_problem
 from acl_cts.stdout import show
 
 CORPUS = "acl-cts-corpus"

@@ -28,11 +28,12 @@ from acl_cts.reports.files import ReportError, read_json
 from acl_cts.reports.results import RED, CaseResult, case_to_json
 from acl_cts.reports.trace_text import trace_lines
 from acl_cts.specs.judgement import Finding, Judgement, Verdict
-from acl_cts.specs.loader import load_spec, program_problem
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import Program, steps
 from acl_cts.specs.program_text import format_line, parse_program
+from acl_cts.specs.suiting import program_problem
 from acl_cts.specs.trace import Trace
 from acl_cts.specs.trace_json import trace_from_json
 from acl_cts.stdout import show

@@ -20,7 +20,8 @@ from acl_cts.conformance.limit_check import limit_problems
 from acl_cts.conformance.selection import SelectionError, suggestion
 from acl_cts.reports.exit_code import ExitCode
 from acl_cts.reports.words import counted
-from acl_cts.specs.loader import SpecError, check_tables, load_spec, seal_tables
+from acl_cts.specs.faults import SpecError
+from acl_cts.specs.loader import check_tables, load_spec, seal_tables
 from acl_cts.specs.model import Clause, Family, Limit, Spec
 from acl_cts.specs.program_text import format_program
 from acl_cts.stdout import show

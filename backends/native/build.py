@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from acl_cts.backends.backend import HarnessError
+from acl_cts.specs.kept import cache_folder
 
 FLAVOURS: dict[str, tuple[str, ...]] = {
     "plain": ("-O3",),
@@ -43,13 +44,6 @@ class Compiler:
 
     command: tuple[str, ...]
     version: str
-
-
-def cache_folder() -> Path:
-    """Where builds are kept."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
-    return root / "acl-cts"
 
 
 def find_compiler(command: str = "") -> Compiler:

@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 from jinja2.bccache import Bucket, BytecodeCache
 
-from acl_cts.backends.native.build import cache_folder
+from acl_cts.specs.kept import cache_folder
 
 _DIGEST = hashlib.sha256().digest_size
 

@@ -18,7 +18,7 @@ from acl_cts.backends.native.clang import FUZZER_NO_LINK, Clang
 from acl_cts.backends.native.counters import Counters
 from acl_cts.backends.native.decode import Decoder
 from acl_cts.backends.native.greeting import capabilities, read_greeting
-from acl_cts.backends.native.render import render_executor
+from acl_cts.backends.native.render import kept_executor
 from acl_cts.backends.native.slots import Malformed, TooLarge
 from acl_cts.backends.native.wire import lower
 from acl_cts.specs.interface import Interface
@@ -42,7 +42,7 @@ class Embedding:
 def build_embedded(interface: Interface, clang: Clang) -> Path:
     """The executor as a library. Raises HarnessError when it does not compile."""
     flags = (*LIBRARY, *flavour_flags(FLAVOUR), *clang.flags, "-DEMBEDDED", "-fvisibility=hidden", "-w")
-    source = {"executor.c": render_executor(interface, FLAVOUR)}
+    source = {"executor.c": kept_executor(interface, FLAVOUR)}
     return compile_c("libaclcts_executor.so", source, flags, ("-ldl",), clang.command)
 
 

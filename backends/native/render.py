@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from acl_cts.backends.native import layout
-from acl_cts.backends.native.c_templates import c_templates
+from acl_cts.backends.native.kept_text import kept_text
 from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Param, Signature, default_room
 from acl_cts.specs.trace import callback_result
 
@@ -117,6 +117,8 @@ def render_executor(interface: Interface, flavour: str) -> str:
     functions = [_function(f, again.key_ctype) for f in interface.functions.values()]
     arenas: list[_Arena] = []
     arena_of = [_row(k, f, arenas) for k, f in enumerate(functions)]
+    from acl_cts.backends.native.c_templates import c_templates  # late: most starts find what was rendered before
+
     return (
         c_templates(TEMPLATES)
         .get_template("executor.c.j2")
@@ -138,6 +140,12 @@ def render_executor(interface: Interface, flavour: str) -> str:
             default_room_large=default_room(2**63),
         )
     )
+
+
+def kept_executor(interface: Interface, flavour: str) -> str:
+    """The same as `render_executor`, kept from the last time."""
+    inputs = (interface_digest(interface), flavour)
+    return kept_text(f"executor-{flavour}", inputs, (), lambda: render_executor(interface, flavour))
 
 
 def _room_limit() -> int:

@@ -18,7 +18,7 @@ from acl_cts.backends.native.elf import build_id, file_digest
 from acl_cts.backends.native.greeting import Greeting, capabilities
 from acl_cts.backends.native.layout import Access
 from acl_cts.backends.native.prebuilt import fitting
-from acl_cts.backends.native.render import interface_digest, render_executor
+from acl_cts.backends.native.render import interface_digest, kept_executor
 from acl_cts.backends.native.slots import Malformed, TooLarge
 from acl_cts.backends.native.symbols import Symbols
 from acl_cts.backends.native.wire import Lowered, lower
@@ -428,7 +428,7 @@ def find_executor(interface: Interface, options: Options) -> tuple[Path, str]:
     Raises BackendError for one that does not fit, HarnessError when nothing can be built.
     """
     if not options.executor:
-        source = render_executor(interface, options.flavour)
+        source = kept_executor(interface, options.flavour)
         return build_executor(source, options.flavour, _compiler(options)), options.flavour
     path = Path(options.executor).resolve()
     return path, fitting(path, interface, options.flavour).flavour
