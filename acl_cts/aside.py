@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
+from acl_cts.conformance.crew import Crew
+
 FORK = multiprocessing.get_context("fork")
 
 
@@ -50,9 +52,10 @@ def gathered(task: Callable[[Item], Found], items: Sequence[Item]) -> list[Found
     processors = len(os.sched_getaffinity(0))
     if len(items) < 2 or processors < 2:
         return list(map(task, items))
-    with FORK.Pool(min(processors, len(items)), initializer=_deaf) as pool:
-        return pool.map(task, items, chunksize=1)
 
+    def work(place: int) -> list[tuple[int, Found]]:
+        return [(place, task(items[place]))]
 
-def _deaf() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
+    with Crew(min(processors, len(items)), work) as crew:
+        found = dict(crew.do(range(len(items))))
+    return [found[place] for place in range(len(items))]

@@ -16,12 +16,12 @@ from pathlib import Path
 from acl_cts.conformance.case import Case
 from acl_cts.conformance.finishing import CasePickler, finished
 from acl_cts.conformance.generator import cases, regressions
-from acl_cts.specs.kept import cache_folder
+from acl_cts.specs.kept import cache_folder, sources_of, state_of, unchanged
+from acl_cts.specs.loader import SOURCES as TABLES
 from acl_cts.specs.model import Spec
 
-HERE = Path(__file__).parent
-SOURCES = (HERE, HERE.parent / "specs")
-"""Folders on whose Python files and tables the cases depend."""
+SOURCES = (sources_of(Path(__file__).parent), TABLES)
+"""On what the cases depend besides the tables that are asked for."""
 
 KEPT = 8
 """Lists that are kept, for the tables, Python versions and states of the sources that alternate."""
@@ -38,35 +38,31 @@ def cached_cases(spec: Spec) -> tuple[Case, ...]:
 
 
 def _derived(spec: Spec) -> tuple[Case, ...]:
-    path = cache_folder() / "cases" / f"{_key(spec)}.pickle"
+    state = state_of(SOURCES)
+    if state is None:
+        return cases(spec, finished)
+    key = hashlib.sha256("\0".join((spec.digest, sys.version, *state)).encode()).hexdigest()
+    path = cache_folder() / "cases" / f"{key}.pickle"
     stored = _read(path)
     if stored is None and threading.active_count() == 1:
         # In a process of its own: the heap that generating leaves behind slows down all that a process does later.
-        child = multiprocessing.get_context("fork").Process(target=_generate_alone, args=(path, spec))
+        child = multiprocessing.get_context("fork").Process(target=_generate_alone, args=(path, spec, state))
         child.start()
         child.join()
         stored = _read(path)
-    return stored if stored is not None else _generate(path, spec)
+    return stored if stored is not None else _generate(path, spec, state)
 
 
-def _generate_alone(path: Path, spec: Spec) -> None:
+def _generate_alone(path: Path, spec: Spec, state: list[str]) -> None:
     gc.disable()  # nearly everything that is made stays, and the process ends soon
-    _generate(path, spec)
+    _generate(path, spec, state)
 
 
-def _generate(path: Path, spec: Spec) -> tuple[Case, ...]:
+def _generate(path: Path, spec: Spec, state: list[str]) -> tuple[Case, ...]:
     generated = cases(spec, finished)
-    _write(path, generated)
+    if unchanged(SOURCES, state):
+        _write(path, generated)
     return generated
-
-
-def _key(spec: Spec) -> str:
-    """What the cases follow from: tables, generator, Python."""
-    total = hashlib.sha256(f"{spec.digest} {sys.version} ".encode())
-    for folder in SOURCES:
-        for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.yaml")]):
-            total.update(source.name.encode() + source.read_bytes())
-    return total.hexdigest()
 
 
 def _read(path: Path) -> tuple[Case, ...] | None:
@@ -91,6 +87,10 @@ def _write(path: Path, generated: tuple[Case, ...]) -> None:
         for old in kept[KEPT - 1 :]:
             old.unlink(missing_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".cases-")
-        with os.fdopen(handle, "wb") as file:
-            CasePickler(file, pickle.HIGHEST_PROTOCOL).dump(generated)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                CasePickler(file, pickle.HIGHEST_PROTOCOL).dump(generated)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+            raise

@@ -8,6 +8,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +18,12 @@ from typing import Any, Generic, TypeVar
 
 from acl_cts.backends.backend import HarnessError
 from acl_cts.backends.native.pinning import PIN
-from acl_cts.conformance.launch import PR_SET_PDEATHSIG
 from acl_cts.specs.faults import BadInput
 
 FORK = multiprocessing.get_context("fork")
+
+PR_SET_PDEATHSIG = 1
+"""Of prctl: the signal that a process gets when the one that started it ends."""
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")
@@ -128,7 +131,10 @@ class Crew(Generic[Task, Found]):
                 pipe.send(found)
         except Exception as error:
             # Told to the parent, which ends the whole measurement with it.
-            kind = "" if isinstance(error, HarnessError | BadInput) else f"{type(error).__name__}: "
+            told = isinstance(error, HarnessError | BadInput)
+            kind = "" if told else f"internal error, please report it with the lines above: {type(error).__name__}: "
+            if not told:
+                traceback.print_exc()
             pipe.send(_Failed(f"{kind}{error}", isinstance(error, BadInput)))
             return
         pipe.send(_Finished())

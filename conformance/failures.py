@@ -75,7 +75,7 @@ def reproducer(
     statements = steps(program)
     told = []
     for finding in result.discrepancies[:3]:
-        place = f", {format_line(statements[finding.step])}" if 0 <= finding.step < len(statements) else ""
+        place = f", {format_line(statements[finding.step]).rstrip(':')}" if 0 <= finding.step < len(statements) else ""
         told.append(
             f"expected at step {finding.step}{place}: {finding.expected}; seen by the suite: {finding.observed}"
         )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import multiprocessing
 import os
 import pickle
 import threading
@@ -13,9 +11,11 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from acl_cts.conformance.case import Case
+from acl_cts.conformance.crew import Crew
 from acl_cts.conformance.draft import Draft
 from acl_cts.conformance.generator import finish
 from acl_cts.specs.model import Spec
+from acl_cts.specs.program_rules import ProgramError
 
 PIECE = 200
 """Drafts that a process takes at a time."""
@@ -34,29 +34,27 @@ class CasePickler(pickle.Pickler):
         return NotImplemented
 
 
-_work: tuple[Spec, Sequence[Draft]] | None = None
-"""What the forked processes work at; they inherit it."""
-
-
 def finished(spec: Spec, drafts: Sequence[Draft]) -> Iterator[Case | None]:
     """`finish` of every draft, in their order. Raises ProgramError for a malformed one."""
     processes = len(os.sched_getaffinity(0))
     if processes == 1 or len(drafts) < WORTH or threading.active_count() > 1:
         yield from (finish(spec, draft) for draft in drafts)
         return
-    global _work
-    _work = spec, drafts
-    try:
-        with contextlib.closing(multiprocessing.get_context("fork").Pool(processes)) as pool:
-            for piece in pool.imap(_piece, range(0, len(drafts), PIECE)):
-                yield from pickle.loads(piece)
-    finally:
-        _work = None
 
+    def piece(start: int) -> Iterator[tuple[int, bytes]]:
+        try:
+            made: list[Case | None] | ProgramError = [finish(spec, draft) for draft in drafts[start : start + PIECE]]
+        except ProgramError as error:
+            made = error
+        room = io.BytesIO()
+        CasePickler(room, pickle.HIGHEST_PROTOCOL).dump(made)
+        yield start, room.getvalue()
 
-def _piece(start: int) -> bytes:
-    assert _work is not None
-    spec, drafts = _work
-    room = io.BytesIO()
-    CasePickler(room, pickle.HIGHEST_PROTOCOL).dump([finish(spec, draft) for draft in drafts[start : start + PIECE]])
-    return room.getvalue()
+    starts = range(0, len(drafts), PIECE)
+    with Crew(processes, piece) as crew:
+        pieces = dict(crew.do(starts))
+    for start in starts:
+        made = pickle.loads(pieces.pop(start))
+        if isinstance(made, ProgramError):
+            raise made
+        yield from made

@@ -24,6 +24,7 @@ import pytest
 
 import acl_cts.conformance
 from acl_cts.backends.backend import HarnessError
+from acl_cts.conformance.crew import PR_SET_PDEATHSIG
 from acl_cts.conformance.events import Collected, DamagedEventError, Event, EventReader, Judged, Supported, Trouble
 from acl_cts.conformance.journal import Story
 from acl_cts.conformance.plan import Plan
@@ -58,9 +59,6 @@ NEEDLESS = (
     *("setuponly", "setupplan", "stepwise", "threadexception", "tmpdir", "unittest", "unraisableexception", "warnings"),
 )
 """Plugins of pytest that conformance items have no use for, and that cost a tenth of a run."""
-
-PR_SET_PDEATHSIG = 1
-"""What prctl calls the signal that a process gets when its parent dies."""
 
 FORK = multiprocessing.get_context("fork")
 

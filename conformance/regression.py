@@ -13,6 +13,7 @@ from pathlib import Path
 from acl_cts.backends.backend import BackendError
 from acl_cts.conformance.draft import Draft
 from acl_cts.conformance.scenario import asked_for
+from acl_cts.specs.kept import visible
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Call, Live, Program, walk
 from acl_cts.specs.program_text import parse_program
@@ -29,7 +30,7 @@ def regression_files() -> tuple[Path, ...]:
     if named and not Path(named).is_dir():
         raise BackendError(f"{VARIABLE}={named}: is no folder; acl-cts fuzz promote --to DIR makes one")
     folders = [FOLDER, *([Path(named)] if named else [])]
-    return tuple(path for folder in folders for path in sorted(folder.glob(f"*{SUFFIX}")))
+    return tuple(path for folder in folders for path in sorted(visible(folder.glob(f"*{SUFFIX}"))))
 
 
 def regression_drafts(spec: Spec) -> Iterator[Draft]:

@@ -29,6 +29,7 @@ from typing import Any
 
 import yaml
 
+from acl_cts.specs.kept import visible
 from acl_cts.specs.program import Call, Exit, FailAllocation, Hooks, Parallel, Program, Read, Steady, Write, walk
 from acl_cts.specs.program_text import ProgramError, parse_program
 from acl_cts.specs.trace import Capability
@@ -68,7 +69,7 @@ class Scenario:
 def load_scenarios(folder: Path = FOLDER) -> tuple[Scenario, ...]:
     """All scenarios of `folder`, file by file, in the order written. Raises ScenarioError."""
     found: dict[tuple[str, str], Scenario] = {}
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(visible(folder.glob("*.yaml"))):
         for scenario in _file(path):
             other = found.setdefault((scenario.id, scenario.name), scenario)
             if other is not scenario:

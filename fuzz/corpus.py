@@ -95,6 +95,10 @@ class Corpus:
             else:
                 yield program
 
+    def own(self, program: Program) -> bool:
+        """Whether `program` was read under its own name: what somebody has changed since was made by nobody here."""
+        return name_of(program) in self._names
+
     def _paths(self) -> Iterator[Path]:
         return (self.folder / FOLDER).glob("*.txt")
 

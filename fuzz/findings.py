@@ -123,8 +123,11 @@ def program_in(path: Path) -> Program:
 
 
 def known(folder: Path) -> list[Known]:
-    """The findings below `folder`, by name. Raises ReportError for one that cannot be read."""
-    return [_known(file) for file in sorted(folder.glob(f"*/{FINDING}"))]
+    """The findings below `folder`, by name. Raises ReportError for one of which file or program cannot be read."""
+    found = [_known(file) for file in sorted(folder.glob(f"*/{FINDING}"))]
+    for each in found:
+        program_in(each.folder / PROGRAM)
+    return found
 
 
 def bucket_in(folder: Path) -> Bucket | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from multiprocessing.synchronize import Event as Flag
 
-from acl_cts.conformance.crew import FORK, Crew
+from acl_cts.conformance.crew import Crew
 from acl_cts.fuzz.atheris_campaign import AtherisCampaign
 from acl_cts.fuzz.campaign import Campaign
 from acl_cts.fuzz.plan import ATHERIS, CampaignPlan, Event
@@ -17,7 +17,7 @@ class Fleet:
     """`plan`: of each process, its number apart; `runs` is shared out among them."""
 
     plan: CampaignPlan
-    _flag: Flag = field(default_factory=FORK.Event)
+    _flag: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, 1))  # no lock, which a killed process could hold
 
     def run(self) -> Iterator[Event]:
         """What the processes tell, as it comes. Raises HarnessError when one of them fails, BadInput when one
@@ -28,11 +28,11 @@ class Fleet:
 
     def stop(self) -> None:
         """Let every process end in order, within moments."""
-        self._flag.set()
+        self._flag[0] = 1
 
     def _work(self, plan: CampaignPlan) -> Iterator[Event]:
         made = AtherisCampaign if plan.engine == ATHERIS else Campaign
-        return made(plan, self._flag.is_set).run()
+        return made(plan, lambda: self._flag[0] != 0).run()
 
     def _share(self, job: int) -> int:
         runs, jobs = self.plan.runs, self.plan.jobs

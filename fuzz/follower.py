@@ -17,7 +17,7 @@ from acl_cts.fuzz import capsules
 from acl_cts.fuzz.giving_back import compressed, givers
 from acl_cts.fuzz.handles import Bound, Chooser, Handle, Key, last
 from acl_cts.fuzz.patterns import longer, resized
-from acl_cts.fuzz.renaming import numbered, renamed, variables
+from acl_cts.fuzz.renaming import apart, numbered, renamed, variables
 from acl_cts.fuzz.tracker import Tracker
 from acl_cts.fuzz.vital import Facts, facts
 from acl_cts.specs.execution import Outcome
@@ -177,7 +177,7 @@ class Follower:
         if self._armed:
             self.tracker.doubtful = False
         last = (Live(),) if Live() in self.body else ()
-        return Program(tuple(self.body), (*first, *self._cleanup(), *last))
+        return apart(Program(tuple(self.body), (*first, *self._cleanup(), *last)))
 
     def place(
         self, call: Call, known: Facts, args: dict[str, Any], counters: Counters = NOTHING, mark: int | None = None

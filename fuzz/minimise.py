@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.patterns import resized
+from acl_cts.fuzz.renaming import counted_by
 from acl_cts.specs.program import (
     Call,
     Fill,
-    Index,
     Int,
     Literal,
     Parallel,
@@ -113,21 +112,10 @@ def _inner(statement: Statement) -> Body:
     """What a block comes to that is executed once at most, nothing for others."""
     match statement:
         case Repeat(count=1, loop=loop, body=body):
-            return tuple(_first(inner, loop) for inner in body)
+            return tuple(counted_by(inner, loop, None) for inner in body)
         case When(body=body):
             return body
     return ()
-
-
-def _first(part: Any, loop: str) -> Any:
-    """The part of a program, as it is in the first turn of `loop`."""
-    if isinstance(part, Int | Index):
-        return replace(part, loop=None) if part.loop == loop else part
-    if isinstance(part, tuple):
-        return tuple(_first(each, loop) for each in part)
-    if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{each.name: _first(getattr(part, each.name), loop) for each in fields(part)})
-    return part
 
 
 def _plainer(statement: Statement, before: Body) -> Iterator[Statement]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from itertools import count
+from typing import Any
 
 from acl_cts.specs.program import (
     Call,
+    Index,
+    Int,
     Invoke,
     Parallel,
+    Program,
     Read,
     Ref,
     Repeat,
@@ -34,6 +39,31 @@ def variables(statements: tuple[Statement, ...]) -> frozenset[str]:
 def numbered(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """The same statements with names that follow from their places alone: equal for all that differ in names only."""
     return renamed(statements, {name: Ref(f"v{k}") for k, name in enumerate(_in_order(statements))})
+
+
+def apart(program: Program) -> Program:
+    """The same program with other names for loops that bear the name of a variable: in its text, that name inside the
+    loop is the counter."""
+    loops = {each.loop for each in walk((*program.body, *program.cleanup)) if isinstance(each, Repeat)}
+    names = variables((*program.body, *program.cleanup)) if loops else frozenset()
+    taken = loops | names
+    for loop in sorted(loops & names):
+        other = next(name for name in (f"{loop[:40]}{k}" for k in count(1)) if name not in taken)
+        taken.add(other)
+        program = counted_by(program, loop, other)
+    return program
+
+
+def counted_by(part: Any, loop: str, other: str | None) -> Any:
+    """A part of a program with another name for `loop`; with None, as it is in its first turn."""
+    if isinstance(part, tuple):
+        return tuple(counted_by(each, loop, other) for each in part)
+    if isinstance(part, Int | Index):
+        return replace(part, loop=other) if part.loop == loop else part
+    if is_dataclass(part) and not isinstance(part, type):
+        made = replace(part, **{each.name: counted_by(getattr(part, each.name), loop, other) for each in fields(part)})
+        return replace(made, loop=other) if isinstance(made, Repeat) and made.loop == loop and other else made
+    return part
 
 
 def _in_order(statements: tuple[Statement, ...]) -> dict[str, None]:

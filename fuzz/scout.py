@@ -31,11 +31,13 @@ from acl_cts.fuzz.macros import macros
 from acl_cts.fuzz.scouted import read_transcript, split_transcript
 from acl_cts.fuzz.standalone_seed import RECORD, encode_seed
 from acl_cts.fuzz.standalone_target import TEMPLATES, checked_clauses, render_scout
+from acl_cts.specs.kept import sources_of
 from acl_cts.specs.model import Spec
 from acl_cts.specs.program import FailAllocation, Program, Repeat
 from acl_cts.specs.trace import Capability
 
 HERE = Path(__file__).resolve().parent / "scout"
+OWN = sources_of(HERE.parent)
 START_TIMEOUT = 10.0
 """Seconds that the library may take to start beside the one in the worker."""
 
@@ -330,7 +332,7 @@ def build_scout(spec: Spec, session: NativeSession) -> Path:
 
 
 def _source(spec: Spec) -> str:
-    return kept_text("scout", (spec.digest,), (HERE.parent,), lambda: render_scout(spec))
+    return kept_text("scout", (spec.digest,), (OWN,), lambda: render_scout(spec))
 
 
 def _clang() -> str:

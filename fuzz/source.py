@@ -64,6 +64,10 @@ class Made:
     parent: Entry | None = None
 
 
+STORED = frozenset({"corpus", "import"})
+"""Ways of programs that come from the folder of the corpus."""
+
+
 @dataclass(slots=True)
 class Source:
     """Makes programs from dice and corpus. The same seed, corpus and rewards give the same programs.
@@ -129,7 +133,8 @@ class Source:
         """Programs from elsewhere, those that are known left out. `mending`: they were not made under these terms."""
         mutator = self._mutator(frozenset())
         for program in programs:
-            mended = mutator.mend(program) if mending else program
+            sound = not mending and (way not in STORED or self.corpus.own(program))
+            mended = program if sound else mutator.mend(program)
             data = encode_program(mended)
             if mended.body and self._is_new(data):
                 yield Made(mended, data, way)

@@ -7,11 +7,12 @@ import functools
 import gc
 import hashlib
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acl_cts.specs.faults import SpecError
-from acl_cts.specs.kept import digest_of, kept
+from acl_cts.specs.kept import kept, sources_of, visible
 from acl_cts.specs.model import Spec
 from acl_cts.specs.seal import lost, sealed, stands, write_seal
 
@@ -22,6 +23,8 @@ FOLDER = Path(__file__).parent
 ERRORS = "errors.yaml"
 SCHEMA = "schema.json"
 OPTIONAL = FOLDER / "more"
+SOURCES = sources_of(FOLDER)
+"""What this process knows of tables, oracle and programs."""
 
 DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError)
 """What reading something else than what was kept may raise."""
@@ -42,11 +45,7 @@ def _kept_spec() -> Spec:
         made.append(_loaded(FOLDER, ()))
         return pickle.dumps(made[0], pickle.HIGHEST_PROTOCOL)
 
-    try:
-        causes = (digest_of(FOLDER),)
-    except OSError as error:
-        raise SpecError(f"{error.filename}: cannot be read: {error.strerror}") from None
-    stored = kept("tables", causes, make)
+    stored = kept("tables", (), (replace(SOURCES, folder=FOLDER),), make)
     spec = made[0] if made else _unpickled(stored)
     return spec if isinstance(spec, Spec) else _loaded(FOLDER, ())
 
@@ -136,7 +135,7 @@ def seal_tables() -> int:
 
 
 def _tables_in(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("*.yaml") if p.name != ERRORS)
+    return sorted(p for p in visible(folder.glob("*.yaml")) if p.name != ERRORS)
 
 
 def optional_tables() -> tuple[str, ...]:

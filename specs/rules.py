@@ -21,11 +21,11 @@ from acl_cts.specs.evaluate import (
 )
 from acl_cts.specs.frame import Frame
 from acl_cts.specs.interface import Kind
-from acl_cts.specs.kept import digest_of, kept
+from acl_cts.specs.kept import kept, sources_of
 from acl_cts.specs.model import Clause, Function, Spec
 from acl_cts.specs.values import Obj
 
-HERE = Path(__file__).parent
+OWN = sources_of(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ def _compiled(digest: str, hold: _Hold) -> Rules:
         made.append(_made(spec))
         return compiled()
 
-    stored = kept("rules", (digest, digest_of(HERE)), make)  # compiling takes longer than all else here
+    stored = kept("rules", (digest, OWN.code), (), make)  # compiling takes longer than all else here
     if not made:
         take_compiled(stored)
         made.append(_made(spec))

@@ -40,8 +40,21 @@ def test_mutants_and_crossings_are_sound(seed: int) -> None:
         first, second = dice.choice(pool), dice.choice(pool)
         made = mutator.cross(first, second) if turn % 4 == 0 else mutator.mutate(first)
         assert_sound(tables(), made)
+        assert parse_program(format_program(made)) == made
         if len(made.body) < 25:
             pool[dice.randrange(len(pool))] = made
+
+
+def test_a_loop_does_not_bear_the_name_of_a_variable() -> None:
+    """In the text of a program its name inside the loop would be the counter: another program than was executed."""
+    first = program("n = aclrtAllocBuf(size=64)\nx = aclrtAllocBuf(size=64)\n")
+    second = program("y = aclrtAllocBuf(size=8)\nrepeat n in 2:\n    aclrtSetBufDataLen(buf=y, len=n+1)\n")
+    mutator, kept = Mutator(tables(), EVERYTHING, 1), 0
+    for _ in range(60):
+        made = mutator.cross(first, second)
+        kept += any(isinstance(s, Repeat) for s in made.body) and "n = " in format_program(made)
+        assert parse_program(format_program(made)) == made
+    assert kept > 3
 
 
 def test_the_same_seed_gives_the_same_programs() -> None:

@@ -21,8 +21,8 @@ from acl_cts.fuzz.source import OPENING, OPENINGS_EVERY, Made, Source
 from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.oracle import judge
-from acl_cts.specs.program import Call, Parallel, Repeat, Steady, steps, walk
-from acl_cts.specs.program_text import format_program
+from acl_cts.specs.program import Call, Int, Parallel, Repeat, Steady, steps, walk
+from acl_cts.specs.program_text import format_program, parse_program
 from acl_cts.specs.trace import Capability
 
 
@@ -53,6 +53,25 @@ def test_every_macro_comes_once_by_itself_among_other_programs(tmp_path: Path) -
         ), macro.name
     for each in openings:
         assert_sound(tables(), each.program)
+
+
+def test_a_program_of_the_corpus_that_somebody_has_changed_is_mended(tmp_path: Path) -> None:
+    maker = source(tmp_path)
+    kept = parse_program("# acl-cts program 1\nx = aclrtAllocBuf(size=64)\ncleanup:\n    aclrtFreeBuf(buf=x)\n")
+    text = "# acl-cts program 1\nx = aclrtAllocBuf(size=64)\nrepeat n in 2:\n    aclrtFreeBuf(buf=n)\n"
+    maker.corpus.add(kept, 1)
+    (file,) = (tmp_path / "corpus" / "programs").iterdir()
+    for changed in (False, True):
+        again = source(tmp_path)
+        file.write_text(text if changed else file.read_text())
+        (given,) = again.given(again.corpus.unread(tables().interface), "corpus", mending=False)
+        assert (given.program == kept) is not changed
+        assert_sound(tables(), given.program)
+        assert not [
+            s
+            for s in walk(given.program.body)
+            if isinstance(s, Call) and isinstance(s.args[0][1], Int) and "buf" in s.args[0]
+        ]
 
 
 def test_openings_go_past_what_8_and_16_bits_count(tmp_path: Path) -> None:

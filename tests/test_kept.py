@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from acl_cts.backends.native import kept_text as texts
-from acl_cts.specs.kept import digest_of, kept
+from acl_cts.backends.native.kept_text import kept_text
+from acl_cts.specs.kept import CODE, DATA, cache_folder, digest_of, kept, sources_of
 
 DIGEST = hashlib.sha256().digest_size
 START = """
@@ -57,56 +57,104 @@ class Maker:
 
 def test_it_is_made_once_for_the_same_causes(cache: Path) -> None:
     make = Maker()
-    assert [kept("thing", ("a", "b"), make) for _ in range(3)] == [b"made 1"] * 3
-    assert kept("thing", ("ab",), make) == b"made 2"
-    assert kept("thing", ("a", "b"), make) == b"made 3"
-    assert kept("other", ("a", "b"), make) == b"made 4"
+    assert [kept("thing", ("a", "b"), (), make) for _ in range(3)] == [b"made 1"] * 3
+    assert kept("thing", ("ab",), (), make) == b"made 2"
+    assert kept("thing", ("a", "b"), (), make) == b"made 3"
+    assert kept("other", ("a", "b"), (), make) == b"made 4"
     assert sorted(path.name for path in cache.iterdir()) == ["other", "thing"]
 
 
 @pytest.mark.parametrize("damage", [lambda d: d[:-1], lambda d: d + b"x", lambda d: b"", lambda d: d[:-1] + b"2"])
 def test_what_is_damaged_is_made_anew(cache: Path, damage: Callable[[bytes], bytes]) -> None:
     make = Maker()
-    kept("thing", (), make)
+    kept("thing", (), (), make)
     path = cache / "thing"
     path.write_bytes(damage(path.read_bytes()))
-    assert kept("thing", (), make) == b"made 2"
-    assert kept("thing", (), make) == b"made 2"
+    assert kept("thing", (), (), make) == b"made 2"
+    assert kept("thing", (), (), make) == b"made 2"
 
 
 def test_where_nothing_can_be_kept_it_is_made_each_time(cache: Path) -> None:
     cache.parent.mkdir(parents=True)
     cache.write_bytes(b"no folder")
     make = Maker()
-    assert [kept("thing", (), make), kept("thing", (), make)] == [b"made 1", b"made 2"]
+    assert [kept("thing", (), (), make), kept("thing", (), (), make)] == [b"made 1", b"made 2"]
 
 
-def test_a_digest_goes_by_names_and_contents_of_sources(tmp_path: Path) -> None:
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
     folder = tmp_path / "sources"
     (folder / "inner").mkdir(parents=True)
     (folder / "a.py").write_text("1")
     (folder / "inner" / "b.yaml").write_text("2")
-    first = digest_of(folder)
-    (folder / "notes.txt").write_text("no source")
-    assert digest_of(folder) == first
-    (folder / "a.py").write_text("2")
-    second = digest_of(folder)
-    (folder / "a.py").rename(folder / "c.py")
-    assert len({first, second, digest_of(folder)}) == 3
+    return folder
 
 
-def test_a_text_is_rendered_anew_when_a_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "sources"
-    folder.mkdir()
-    monkeypatch.setattr(texts, "_digest", digest_of)
+def test_a_digest_goes_by_names_and_contents_of_visible_sources(sources: Path) -> None:
+    first = digest_of(sources, CODE), digest_of(sources, DATA)
+    assert len(set(first)) == 2
+    (sources / "notes.txt").write_text("no source")
+    (sources / ".#a.py").symlink_to("somebody@host.123:456")  # as an editor locks a file
+    (sources / "folder.py").mkdir()
+    assert (digest_of(sources, CODE), digest_of(sources, DATA)) == first
+    (sources / "a.py").write_text("2")
+    second = digest_of(sources, CODE)
+    (sources / "a.py").rename(sources / "c.py")
+    assert len({first[0], second, digest_of(sources, CODE)}) == 3
+    assert digest_of(sources, DATA) == first[1]
+
+
+def test_it_is_made_anew_when_a_source_has_changed(sources: Path) -> None:
+    make = Maker()
+    assert [kept("thing", (), (sources_of(sources),), make) for _ in range(2)] == [b"made 1"] * 2
+    (sources / "inner" / "b.yaml").write_text("3")
+    assert [kept("thing", (), (sources_of(sources),), make) for _ in range(2)] == [b"made 2"] * 2
+    (sources / "a.py").write_text("3")
+    assert kept("thing", (), (sources_of(sources),), make) == b"made 3"
+
+
+def test_what_code_makes_that_is_no_more_there_is_not_kept(sources: Path) -> None:
+    """As in a process that was started before somebody edited a file."""
+    make, imported = Maker(), sources_of(sources)
+    (sources / "a.py").write_text("edited")
+    assert [kept("thing", (), (imported,), make) for _ in range(2)] == [b"made 1", b"made 2"]
+    assert kept("thing", (), (sources_of(sources),), make) == b"made 3"
+    (sources / "a.py").write_text("1")
+    assert kept("thing", (), (imported,), make) == b"made 4"
+
+    def edited() -> bytes:
+        (sources / "inner" / "b.yaml").write_text("while it was made")
+        return make()
+
+    assert kept("thing", ("other",), (imported,), edited) == b"made 5"
+    (sources / "inner" / "b.yaml").write_text("2")
+    assert kept("thing", ("other",), (imported,), make) == b"made 6"
+
+
+def test_for_somebody_without_a_home_it_is_made_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", nobody)
+    assert not cache_folder().parent.parent.exists()
+    monkeypatch.setattr(os, "replace", None)  # nothing comes so far
+    monkeypatch.setattr(Path, "mkdir", refused)
+    make = Maker()
+    assert [kept("thing", (), (), make) for _ in range(2)] == [b"made 1", b"made 2"]
+
+
+def refused(*given: object, **more: object) -> None:
+    raise PermissionError(13, "Permission denied")
+
+
+def test_a_text_is_rendered_once() -> None:
     rendered = iter("abc")
 
-    def text() -> str:
-        return texts.kept_text("thing", ("tables",), (folder,), lambda: next(rendered))
+    def text(*inputs: str) -> str:
+        return kept_text("thing", inputs, (), lambda: next(rendered))
 
-    assert [text(), text()] == ["a", "a"]
-    (folder / "template.j2").write_text("new")
-    assert [text(), text()] == ["b", "b"]
+    assert [text("tables"), text("tables"), text("other tables")] == ["a", "a", "b"]
 
 
 def start() -> list[object]:

@@ -288,6 +288,7 @@ HIDDEN: dict[str, tuple[Callable[[Members], None], set[str]]] = {
     "limit": (in_results(lambda d: d["runs"][0].update(limits=[LIMIT])), {"limit"}),
     "journal": (judged_otherwise, {"journal"}),
     "journal without checksum": (lambda m: m.update({JOURNAL: m[JOURNAL].replace(b"mbuf", b"mbuf ", 1)}), {"journal"}),
+    "journal cut off": (lambda m: m.update({JOURNAL: m[JOURNAL][:-1] + b"0"}), {"journal"}),
     "run on another day": (in_results(lambda d: d.update(started="2020-01-01T00:00:00+00:00")), {"journal"}),
     "tables": (in_results(lambda d: d.update(spec="0" * 64)), {"tables", "about", "journal"}),
     "quoted tables": (in_results(lambda d: d["tables"]["limits"].clear()), {"tables"}),

@@ -23,7 +23,7 @@ from acl_cts.conformance.regression import FOLDER as REGRESSIONS
 from acl_cts.conformance.regression import SUFFIX
 from acl_cts.fuzz.atheris_campaign import embedding_of, served
 from acl_cts.fuzz.corpus import QUOTA, Corpus
-from acl_cts.fuzz.findings import FOLDER, copy, known, program_in
+from acl_cts.fuzz.findings import FOLDER, bucket_in, copy, known, program_in
 from acl_cts.fuzz.fleet import Fleet
 from acl_cts.fuzz.lane import open_lane
 from acl_cts.fuzz.log import LOG, Log
@@ -187,9 +187,11 @@ def _campaign(plan: CampaignPlan, seconds: float | None, quiet: bool) -> int:
             telling.tell(event)
     held = outcome.conclude(plan.corpus)
     show("\n".join(_summary(plan, outcome)))
-    for code, reason in held or [(ExitCode.AS_EXPECTED, "nothing new")]:
-        show(f"exit code {code.value}: {reason}")
-    return held[0][0] if held else ExitCode.AS_EXPECTED
+    (code, reason), *others = held or [(ExitCode.AS_EXPECTED, "nothing new")]
+    for lesser, besides in others:
+        show(f"[exit code {lesser.value}] {besides}")
+    show(f"exit code {code.value}: {reason}")
+    return code
 
 
 def _prepare(plan: CampaignPlan) -> None:
@@ -235,7 +237,7 @@ class _Telling:
             console.print(f"finding: {event.data['summary']}: {event.data['folder']}")
         elif event.kind == "start" and event.data["left"]:
             left = counted(event.data["left"], "program")
-            console.print(f"the last campaign was killed; {left} that were running then come first")
+            console.print(f"the last campaign was killed; what was running then, {left}, comes first")
         elif event.kind == "loaded" and event.data["damaged"]:
             console.print(f"left out of the corpus, remove them: {'; '.join(event.data['damaged'])}")
         if event.figures is not None and not self.quiet and time.monotonic() >= self._next:
@@ -308,8 +310,8 @@ def promote(finding: Path, to: Path | None, **given: Any) -> int:
 
     Another folder than the default is named to acl-cts run by the environment variable ACL_CTS_REGRESSIONS.
     """
-    each = next((found for found in known(finding.parent) if found.folder.name == finding.name), None)
-    if each is None:
+    bucket = bucket_in(finding)
+    if bucket is None:
         raise ReportError(f"{finding}: is no finding; acl-cts fuzz triage CORPUS lists some")
     if any(finding.glob("before-*.txt")):
         raise ReportError(f"{finding}: fails only after other programs in the same process, which no regression keeps")
@@ -319,7 +321,7 @@ def promote(finding: Path, to: Path | None, **given: Any) -> int:
         raise ReportError(f"{finding / PROGRAM}: {problem}; no run could execute it")
     folder = to or REGRESSIONS
     make_folder(folder)
-    place = folder / f"{each.bucket.name}{SUFFIX}"
+    place = folder / f"{bucket.name}{SUFFIX}"
     write_text(place, (finding / PROGRAM).read_text(encoding="utf-8"))
     show(f"{place}: acl-cts run --group regression executes it")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -147,6 +148,11 @@ class _Bench:
 
     def _way(self, thing: Replayable) -> tuple[str, Options]:
         """As it was executed when it failed, unless the command line says otherwise."""
+        if thing.bucket is not None and thing.setting is None and self.backend is None:
+            raise ReportError(
+                f"{thing.path / SETTING}: is missing, so nothing tells what it failed on; name that by --backend and "
+                "--library, or remove the folder to have it found anew"
+            )
         if self.backend is not None or thing.setting is None:
             return self._fitting(self.backend or "core", self.options)
         asked = {name: getattr(self.options, name) for name in self.typed}
@@ -255,9 +261,14 @@ def _show(replays: Iterable[Replayed | Unread], form: str) -> int:
 def _summary(fates: list[tuple[Path, str]]) -> Iterator[str]:
     """What became of every finding, when there are several."""
     yield ""
-    yield f"{len(fates)} findings: " + ", ".join(f"{n} {fate}" for fate, n in Counter(f for _, f in fates).items())
+    counts = Counter(fate for _, fate in fates).items()
+    yield f"{len(fates)} findings: " + ", ".join(f"{n} {_of_several(fate, n)}" for fate, n in counts)
     width = max(len(fate) for _, fate in fates)
     yield from (f"  {fate:{width}}  {path}" for path, fate in fates)
+
+
+def _of_several(fate: str, count: int) -> str:
+    return re.sub("^(still )?(fail)s", r"\1\2", fate) if count > 1 else fate
 
 
 def _origin(replayed: Replayed) -> str:

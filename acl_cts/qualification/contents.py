@@ -100,6 +100,8 @@ class Contents:
         content = self.optional(JOURNAL, LARGEST)
         if content is None:
             return None
+        if not content.endswith(b"\n"):
+            self._wrong(Wrong.JOURNAL, JOURNAL, "its last line is cut off")
         try:
             return take_journal(Path(JOURNAL), content)
         except RecursionError:

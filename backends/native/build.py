@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from acl_cts.backends.backend import HarnessError
-from acl_cts.specs.kept import cache_folder
+from acl_cts.specs.kept import cache_folder, visible
 
 FLAVOURS: dict[str, tuple[str, ...]] = {
     "plain": ("-O3",),
@@ -154,7 +154,7 @@ def build_library(
     `counting`: flags that make it tell of its blocks, where those of the flavour are not wanted."""
     sources: dict[str, str] = {}
     for folder in folders:
-        for path in sorted(folder.iterdir()):
+        for path in sorted(visible(folder.iterdir())):
             if path.suffix in (".c", ".h"):
                 sources[path.name] = path.read_text(encoding="utf-8")
     flags = (*LIBRARY, "-fvisibility=hidden", *flavour_flags(flavour))

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from acl_cts.specs.kept import digest_of, kept
+from acl_cts.specs.kept import Sources, kept, sources_of
+from acl_cts.specs.loader import SOURCES
 
-NATIVE = Path(__file__).resolve().parent
-SPECS = NATIVE.parent.parent / "specs"
-
-
-def kept_text(name: str, inputs: Iterable[str], folders: Iterable[Path], render: Callable[[], str]) -> str:
-    """What `render` gives, kept from the last time. `inputs` must tell all that it is given; its sources lie in
-    `folders`, among the tables, or beside this file."""
-    causes = (*inputs, *map(_digest, (NATIVE, SPECS, *folders)), _library())
-    return kept(name, causes, lambda: render().encode()).decode()
+OWN = sources_of(Path(__file__).resolve().parent)
 
 
-_digest = cache(digest_of)
+def kept_text(name: str, inputs: Iterable[str], further: tuple[Sources, ...], render: Callable[[], str]) -> str:
+    """What `render` gives, kept from the last time. `inputs` must tell all that it is given. It follows from them, the
+    code of the tables, what lies beside this file, and `further` sources."""
+    stored = kept(name, (*inputs, _library()), (SOURCES, OWN, *further), lambda: render().encode())
+    return stored.decode()
 
 
 def _library() -> str:

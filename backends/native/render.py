@@ -10,6 +10,7 @@ from pathlib import Path
 from acl_cts.backends.native import layout
 from acl_cts.backends.native.kept_text import kept_text
 from acl_cts.specs.interface import INTEGERS, CallbackType, Interface, Kind, Param, Signature, default_room
+from acl_cts.specs.kept import visible
 from acl_cts.specs.trace import callback_result
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -103,7 +104,7 @@ def interface_digest(interface: Interface) -> str:
 def protocol_digest() -> str:
     """Identifies how the two sides talk: the layout of commands and replies, and the C that reads and writes them."""
     parts = [str(layout.constants()), str(layout.STATUS)]  # its first words are those of `WHERE`
-    parts += [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.j2"))]
+    parts += [path.read_text(encoding="utf-8") for path in sorted(visible(TEMPLATES.glob("*.j2")))]
     return _digest(parts)
 
 
