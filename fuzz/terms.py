@@ -13,6 +13,10 @@ from acl_cts.reports.files import ReportError, read_json, write_json
 
 FILE = "terms.json"
 
+MAKER = 2
+"""Raised when programs that were made before may not be free of undefined calls. 1: a loop could bear the name of a
+variable."""
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -39,6 +43,7 @@ class Terms:
 
     def _json(self) -> dict[str, object]:
         return {
+            "maker": MAKER,
             "tables": self.tables,
             "capabilities": sorted(self.capabilities),
             "missing": sorted(self.missing),
