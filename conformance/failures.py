@@ -15,6 +15,7 @@ from acl_cts.specs.model import Spec
 from acl_cts.specs.program import Program, steps
 from acl_cts.specs.program_source import to_c
 from acl_cts.specs.program_text import format_line, format_program
+from acl_cts.specs.source_build import PLAIN, Build
 from acl_cts.specs.trace import End, Trace
 from acl_cts.specs.trace_json import trace_to_json
 
@@ -22,6 +23,9 @@ PROGRAM = "program.txt"
 REPRODUCER = "repro.c"
 TRACE = "trace.json"
 SETTING = "run.json"
+SHOWING = frozenset({End.CRASH, End.EXIT, End.TIMEOUT, End.RACE})
+"""Endings that are faults of the library."""
+
 LONGEST = 180
 """Bytes of a folder's name; longer ids are cut in front of the digest that ends them."""
 
@@ -40,7 +44,7 @@ def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec, setting: Settin
     place = folder / name
     make_folder(place)
     write_text(place / PROGRAM, format_program(case.program))
-    write_text(place / REPRODUCER, _header(case, outcome, setting) + _body(case, outcome, spec, first))
+    write_text(place / REPRODUCER, _header(case, outcome, setting) + _body(case, outcome, spec, setting, first))
     write_json(place / SETTING, setting_to_json(setting))
     if outcome.trace is not None:
         write_json(place / TRACE, trace_to_json(outcome.trace))
@@ -49,8 +53,8 @@ def keep(folder: Path, case: Case, outcome: Outcome, spec: Spec, setting: Settin
     return name
 
 
-def _body(case: Case, outcome: Outcome, spec: Spec, first: tuple[str, ...]) -> str:
-    return reproducer(case.program, outcome.result, outcome.trace, spec, first)
+def _body(case: Case, outcome: Outcome, spec: Spec, setting: Setting, first: tuple[str, ...]) -> str:
+    return reproducer(case.program, outcome.result, outcome.trace, spec, setting.build, first)
 
 
 def forget(folder: Path) -> None:
@@ -68,10 +72,16 @@ def tidy(folder: Path) -> None:
 
 
 def reproducer(
-    program: Program, result: CaseResult, trace: Trace | None, spec: Spec, first: tuple[str, ...] = ()
+    program: Program,
+    result: CaseResult,
+    trace: Trace | None,
+    spec: Spec,
+    build: Build = PLAIN,
+    first: tuple[str, ...] = (),
 ) -> str:
-    """The C file without its head; it says `first` before all else, and at its end what was expected and whether that
-    fault shows, or at once what was expected when it is not going to reach its end."""
+    """The C file without its head, for a library that `build` fits; it says `first` before all else, and at its end
+    what was expected and whether that fault shows, or at once what was expected when it is not going to reach its
+    end."""
     statements = steps(program)
     told = []
     for finding in result.discrepancies[:3]:
@@ -81,10 +91,15 @@ def reproducer(
         )
     if not told:
         told = [f"expected: every call returns; seen by the suite: {result.verdict}: {result.reason}"]
-    if trace is None or trace.ending.kind is End.COMPLETED:
-        seen = watched(result.discrepancies[0], trace, spec) if result.discrepancies and trace is not None else None
-        return to_c(program, spec.interface, opening=first, closing=told, watched=seen)
-    return to_c(program, spec.interface, opening=(*first, *told))
+    ends = End.COMPLETED if trace is None else trace.ending.kind
+    found = result.discrepancies[0] if result.discrepancies else None
+    seen = watched(found, program, trace, spec) if found is not None and trace is not None else None
+    if ends is End.COMPLETED:
+        return to_c(program, spec.interface, opening=first, closing=told, watched=seen, build=build)
+    opening = (*first, *told)
+    if ends not in SHOWING:
+        return to_c(program, spec.interface, opening=opening, build=build)
+    return to_c(program, spec.interface, opening=opening, closing=told[:1], watched=seen, ends=ends, build=build)
 
 
 def _header(case: Case, outcome: Outcome, setting: Setting) -> str:

@@ -1,53 +1,89 @@
-"""Which call of a failing program its reproducer watches, or which count, and what it told."""
+"""Which call of a failing program its reproducer watches, or which read or count, and what it told."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 
 from acl_cts.specs.judgement import Finding
 from acl_cts.specs.model import Clause, Spec
-from acl_cts.specs.source_plan import is_cell
-from acl_cts.specs.source_watch import Watched
-from acl_cts.specs.trace import CallRecord, LiveRecord, Output, Ptr, Trace
+from acl_cts.specs.oracle import judge
+from acl_cts.specs.program import Call, Parallel, Program, Read, size, steps, walk
+from acl_cts.specs.source_plan import RETURN, is_cell
+from acl_cts.specs.source_watch import Pointer, Same, Seen, Watched
+from acl_cts.specs.trace import CallRecord, LiveRecord, Output, Ptr, TouchRecord, Trace
 
 LONGEST = 256
 """Bytes of a room that are compared; of a longer one the call decides nothing."""
 
-BESIDE = frozenset({"common.caller-memory", "common.threads"})
-"""Clauses about something else than what one call returns and writes into its outputs."""
+MEMORY = "common.caller-memory"
+"""The clause about what a call is lent."""
+
+BESIDE = frozenset({"common.threads", "common.no-crash", "common.no-exit", "common.no-hang", "common.clean-exit"})
+"""Clauses about something else than what a call does with its outputs and with what it is lent."""
+
+MOST = 32
+"""Addresses of which one that is like none of them is compared with each."""
+
+PLACES = "disjoint("
+"""In what a clause demands: where a data area lies, which an address alone does not tell."""
 
 
-def watched(finding: Finding, trace: Trace, spec: Spec) -> Watched | None:
-    """What the call told that broke the clause of `finding`; None where no call of its own did, or its answer does not
-    tell."""
-    counted = _counted(trace, finding)
-    if counted is not None:
-        return counted
+def watched(finding: Finding, program: Program, trace: Trace, spec: Spec) -> Watched | None:
+    """What the call or the read told that broke the clause of `finding`; None where none of its own did, or its answer
+    does not tell."""
+    found = _counted(trace, finding) or _read(trace, finding) or _called(finding, trace, spec)
+    if found is None:
+        return None
+    return replace(found, seen=tuple(_seen_before(found.step, finding, program, trace, spec)))
+
+
+def _called(finding: Finding, trace: Trace, spec: Spec) -> Watched | None:
     clause = spec.clauses.get(finding.clause)
     record = _answered(trace, finding)
     if clause is None or record is None or clause.id in BESIDE:
         return None
+    if clause.id == MEMORY:
+        return Watched(record.step, finding.loops, memory=True)
     code = record.ret if isinstance(record.ret, int) else None
     accepted = _accepted(record)
     if _at_all(clause, finding, accepted):
         return Watched(record.step, finding.loops, accepted, ret=code)
-    cells = {param.name for param in spec.interface.functions[record.function].params if is_cell(param)}
     told = [(name, _number(value)) for name, value in record.outs if _matters(name, clause)]
-    outs = tuple((name, v) for name, v in told if name in cells and (v is None or isinstance(v, int)))
-    rooms = tuple((name, v) for name, v in told if isinstance(v, bytes) and len(v) <= LONGEST)
-    decides = len(outs) + len(rooms) == len(told) > 0
-    return Watched(record.step, finding.loops, None, code, outs, rooms, decides)
+    outs, rooms = _integers(record, spec, told), _rooms(told)
+    pointers = tuple(_pointers(record, trace, clause, told))
+    decides = len(outs) + len(rooms) + len(pointers) == len(told) > 0
+    return Watched(record.step, finding.loops, None, code, outs, rooms, pointers, decides=decides)
 
 
 def _counted(trace: Trace, finding: Finding) -> Watched | None:
     """The count of what lives that tells of more than the first one did."""
     counts = [record for record in trace.records if isinstance(record, LiveRecord)]
     last = next((r for r in reversed(counts) if (r.step, r.loops) == (finding.step, finding.loops)), None)
-    if last is None or last.lost:
+    if last is None:
         return None
+    if last.lost:
+        return Watched(last.step, last.loops, lost=True)
     more = (last.objects - counts[0].objects, last.bytes - counts[0].bytes)
     return Watched(last.step, last.loops, live=more) if min(more) >= 0 and max(more) > 0 else None
+
+
+def _read(trace: Trace, finding: Finding) -> Watched | None:
+    """The read that found another content."""
+    for record in trace.records:
+        if isinstance(record, TouchRecord) and (record.step, record.loops) == (finding.step, finding.loops):
+            crc = _crc(record)
+            return None if crc is None else Watched(record.step, record.loops, crc=crc)
+    return None
+
+
+def _crc(record: TouchRecord) -> int | None:
+    if record.error:
+        return None
+    return record.crc if record.data is None else zlib.crc32(record.data)
 
 
 def _at_all(clause: Clause, finding: Finding, accepted: bool) -> bool:
@@ -74,6 +110,33 @@ def _number(value: Output) -> Output:
     return 0 if value == Ptr(0) else value
 
 
+def _integers(record: CallRecord, spec: Spec, told: list[tuple[str, Output]]) -> tuple[tuple[str, int | None], ...]:
+    cells = {param.name for param in spec.interface.functions[record.function].params if is_cell(param)}
+    return tuple((name, v) for name, v in told if name in cells and (v is None or isinstance(v, int)))
+
+
+def _rooms(told: list[tuple[str, Output]]) -> tuple[tuple[str, bytes], ...]:
+    return tuple((name, v) for name, v in told if isinstance(v, bytes) and len(v) <= LONGEST)
+
+
+def _pointers(record: CallRecord, trace: Trace, clause: Clause, told: list[tuple[str, Output]]) -> Iterator[Same]:
+    """How the addresses in `told` stand to those given before. Turns that are not recorded gave no others."""
+    earlier: dict[Ptr, Pointer] = {}
+    for each in trace.records[: trace.records.index(record)]:
+        if isinstance(each, CallRecord):
+            given = [(RETURN, each.ret), *each.outs]
+            pointers = [(name, value) for name, value in given if isinstance(value, Ptr) and value != Ptr(0)]
+            for name, value in pointers:
+                earlier.setdefault(value, (each.step, each.loops, name))
+    for name, address in told:
+        if not isinstance(address, Ptr) or trace.pointers[address.id].kind != "other":
+            continue
+        if address in earlier:
+            yield Same(name, like=earlier[address])
+        elif 0 < len(earlier) <= MOST and PLACES not in clause.ensures_text:
+            yield Same(name, unlike=tuple(earlier.values()))
+
+
 def _answered(trace: Trace, finding: Finding) -> CallRecord | None:
     """The record of the call of `finding`; of turns that answered alike only the first is recorded."""
     found: Iterable[CallRecord] = [r for r in trace.records if isinstance(r, CallRecord) and r.step == finding.step]
@@ -82,3 +145,67 @@ def _answered(trace: Trace, finding: Finding) -> CallRecord | None:
         last = max((r.loops[depth] for r in before), default=0)
         found = [r for r in before if r.loops[depth] == last]
     return next(reversed(list(found)), None)
+
+
+# --------------------------------------------------------------------------------------------------- what came before
+
+
+def _seen_before(step: int, finding: Finding, program: Program, trace: Trace, spec: Spec) -> Iterator[Seen]:
+    """What was answered in front of `step`: at the same place the same in every turn, and by no thread."""
+    threads = _in_threads(program)
+    places: dict[int, set[Seen | None]] = {}
+    for record in trace.records:
+        if record.step < step and record.step not in threads and isinstance(record, CallRecord | TouchRecord):
+            places.setdefault(record.step, set()).add(_seen(record, spec))
+    for place, answers in sorted(places.items()):
+        first = next(iter(answers))
+        if len(answers) == 1 and first is not None:
+            content = bool(first.rooms) or first.crc is not None
+            needed = not content or _needed(place, finding, program, trace, spec)
+            yield first if needed else replace(first, rooms=(), crc=None)
+
+
+def _seen(record: CallRecord | TouchRecord, spec: Spec) -> Seen | None:
+    if isinstance(record, TouchRecord):
+        crc = _crc(record)
+        return None if crc is None else Seen(record.step, crc=crc)
+    told = [(name, _number(value)) for name, value in record.outs]
+    code = record.ret if isinstance(record.ret, int) else None
+    return Seen(record.step, code, _integers(record, spec, told), _rooms(told))
+
+
+def _in_threads(program: Program) -> frozenset[int]:
+    found: set[int] = set()
+    for place, statement in enumerate(steps(program)):
+        if isinstance(statement, Parallel):
+            found.update(range(place + 1, place + 1 + sum(1 for _ in walk(sum(statement.branches, ())))))
+    return frozenset(found)
+
+
+def _needed(step: int, finding: Finding, program: Program, trace: Trace, spec: Spec) -> bool:
+    """Whether the content that is told at `step` may have a part in `finding`: not, when that is found without."""
+    place = _top_level(program, step)
+    statement = None if place is None else program.body[place]
+    if place is None or not (isinstance(statement, Read) or (isinstance(statement, Call) and statement.target is None)):
+        return True
+    rest = Program((*program.body[:place], *program.body[place + 1 :]), program.cleanup)
+    records = tuple(_moved(record, step) for record in trace.records if record.step != step)
+    ending = _moved(trace.ending, step) if trace.ending.step is not None else trace.ending
+    again = judge(spec, rest, replace(trace, records=records, ending=ending)).discrepancies
+    wanted = (finding.clause, finding.step - 1, finding.loops)
+    return not any((each.clause, each.step, each.loops) == wanted for each in again)
+
+
+def _top_level(program: Program, step: int) -> int | None:
+    """Where in the body the statement of `step` stands, None when it is inside another one or in the clean-up."""
+    begins = 0
+    for place, statement in enumerate(program.body):
+        if begins == step:
+            return place
+        begins += size(statement)
+    return None
+
+
+def _moved(told: Any, step: int) -> Any:
+    """The same when the statement of `step` is not there."""
+    return replace(told, step=told.step - 1) if told.step is not None and told.step > step else told

@@ -12,6 +12,7 @@ from acl_cts.conformance.setting import Setting
 from acl_cts.fuzz.bucket import Bucket, Root, root_of, state_of
 from acl_cts.fuzz.capsules import holds
 from acl_cts.fuzz.findings import Finding
+from acl_cts.fuzz.joining import joined
 from acl_cts.fuzz.minimise import Minimiser
 from acl_cts.fuzz.mutation import Mutator
 from acl_cts.fuzz.target import Answer, Target
@@ -69,20 +70,29 @@ class Triage:
 
     def _finding(self, root: Root, program: Program, attempt: Attempt, history: Sequence[Program]) -> Finding | None:
         before: tuple[Program, ...] = ()
-        if self._meets(root, program) is None:
+        alone = self._meets(root, program) is not None
+        if not alone:
             past = () if threaded(program) else history  # what was executed before would be blamed for chance
             found = culprit(past, lambda part: self._shows(root, program, part) is not None) if past else None
             if found is None and (attempt.judgement.verdict is Verdict.TIMEOUT or _killed(attempt)):
                 self.unconfirmed += 1  # a slow machine, or one short of memory, looks the same
                 return None
             before = tuple(found or ())
-        elif not self.stop():
+            whole = self._joined(root, (*before, program)) if before else None
+            if whole is not None:
+                program, before, alone = whole, (), True
+        if alone and not self.stop():
             program = self._minimised(root, program, attempt)
             other = self._without_the_accused(root, program)
             if other is not None:
                 root, program, attempt = other
                 program = self._minimised(root, program, attempt)
         return self._repeated(root, program, attempt, before)
+
+    def _joined(self, root: Root, programs: Sequence[Program]) -> Program | None:
+        """One program that does what `programs` do, if that shows the same."""
+        whole = self.mender.mend(joined(programs))
+        return whole if self._meets(root, whole) is not None else None
 
     def _without_the_accused(self, root: Root, program: Program) -> tuple[Root, Program, Attempt] | None:
         """The same loss of memory without any call of the accused family, if it shows even so: a count of what lives

@@ -38,7 +38,8 @@ from acl_cts.specs.program import (
     steps,
 )
 from acl_cts.specs.program_text import format_line
-from acl_cts.specs.source_c_parts import HEAD, MAIN, PIECES, RESERVED, threaded
+from acl_cts.specs.source_build import PLAIN, Build
+from acl_cts.specs.source_c_parts import HEAD, MAIN, PIECES, RESERVED, patient, threaded
 from acl_cts.specs.source_plan import (
     RETURN,
     Names,
@@ -59,7 +60,17 @@ from acl_cts.specs.source_plan import (
     result_base,
     words,
 )
-from acl_cts.specs.source_watch import Watched, comparison, comparison_live, quoted_bytes
+from acl_cts.specs.source_watch import (
+    COMPARISON_OF_MEMORY,
+    Watched,
+    as_seen,
+    comparison,
+    comparison_live,
+    comparison_read,
+    pointer_of,
+    quoted_bytes,
+)
+from acl_cts.specs.trace import End
 
 
 def to_c(
@@ -70,23 +81,29 @@ def to_c(
     opening: Sequence[str] = (),
     closing: Sequence[str] = (),
     watched: Watched | None = None,
+    ends: End = End.COMPLETED,
+    build: Build = PLAIN,
 ) -> str:
-    """`program` as one C11 file for `cc repro.c -o repro -ldl; ./repro ./libascendcl.so`.
+    """`program` as one C11 file that is built as its head says, for a library that `build` fits; then
+    `./repro ./libascendcl.so`.
 
     `comment` goes to the top. It prints the lines of `opening` before its first call, those of `closing` after its
     last. With `watched` it says whether what the first line of `closing` tells shows, and returns 1 when it does.
-    Raises ProgramError when a call does not fit `interface`.
+    `ends`: how the program ended when the fault was seen; then that it comes to its end says that the fault does not
+    show. Raises ProgramError when a call does not fit `interface`.
     """
     plan = make_plan(program, interface)
-    return _Writer(plan, watched).file(comment, opening, closing)
+    return _Writer(plan, watched, ends, build).file(comment, opening, closing)
 
 
 class _Writer:
     """Writes one file."""
 
-    def __init__(self, plan: Plan, watched: Watched | None = None) -> None:
+    def __init__(self, plan: Plan, watched: Watched | None, ends: End, build: Build) -> None:
         self.plan = plan
         self.watched = watched
+        self.ends = ends
+        self.build = build
         self.step = -1
         reserved = {word for defines, _ in PIECES for word in defines.split()} | RESERVED
         for signature in plan.interface.functions.values():
@@ -94,7 +111,8 @@ class _Writer:
         for line in plan.interface.typedefs:
             reserved |= words(line)
         self.names = Names(reserved | set(plan.interface.callbacks), marked=plan.threaded)
-        self.pieces = threaded(PIECES) if plan.threaded else PIECES
+        pieces = patient(PIECES) if ends is End.TIMEOUT else PIECES
+        self.pieces = threaded(pieces) if plan.threaded else pieces
         self.threads: list[str] = []
         self.lines: list[str] = []
         self.loops: list[str] = []
@@ -119,19 +137,52 @@ class _Writer:
         else:
             steps = "\n".join([*variables, *self.lines])
             own = "\n".join([*self.functions(), *self.callbacks()])
+        if self.watched is not None and self.watched.noted:
+            own = f"static uintptr_t noted[{len(self.watched.noted)}]; /* addresses to be compared */\n{own}"
         main = MAIN.replace("@LOAD@", "\n".join(self.loads())).replace("@STEPS@", steps)
         result = "0" if self.watched is None else "watched == SHOWN"
         main = main.replace("@RESULT@", result)
+        main = main.replace("@FIRST@", _FIRST.get(self.ends, "")).replace("@LAST@", _LAST.get(self.ends, ""))
         pieces = "\n\n".join(needed(self.pieces, own + main))
         types = self.types(own + main + pieces)
         # After the choice of pieces: what is told may hold a word that a piece defines, and use none of it.
         main = main.replace("@OPENING@", _said(opening))
-        main = main.replace("@CLOSING@", _decided(closing, self.watched))
+        main = main.replace("@CLOSING@", self.last_words(closing))
         head = HEAD.replace("#include <stdarg.h>", "#include <pthread.h>\n#include <stdarg.h>")
         head = head if self.plan.threaded else HEAD
-        return "\n".join(
-            [_comment(comment, self.plan.threaded, self.watched is not None), head, *types, "", pieces, "", own, main]
+        brought = ["", self.build.parts] if self.build.parts else []
+        return "\n".join([self.comment(comment), head, *types, *brought, "", pieces, "", own, main])
+
+    def comment(self, comment: str) -> str:
+        """The comment at the top; nothing in it can end it early."""
+        safe = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", comment)
+        safe = safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+        lines = [*safe.splitlines(), ""] if safe.strip() else []
+        lines += [
+            f"Standalone form of a program of acl-cts (program format {FORMAT}).",
+            *self.build.told(self.plan.threaded),
+            "The path needs a slash: a bare name is looked for where the system keeps its libraries, not here.",
+            "Each line says what was called, what it returned and what it wrote; the last names a call that crashed.",
+            f"Exit code: {_WATCHED if self.watched is not None and self.ends is End.COMPLETED else _CODES[self.ends]}.",
+        ]
+        return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"
+
+    def last_words(self, told: Sequence[str]) -> str:
+        """Statements that print the lines in `told`; the first with what became of the fault."""
+        lines = [f"compare with what the suite saw: {line}" for line in told]
+        if not told or (self.watched is None and self.ends is End.COMPLETED):
+            return _said(lines)
+        over = f"not shown here: all came to its end; {told[0]}"
+        if self.watched is None:
+            return _said([over, *lines[1:]])
+        ended = self.ends is not End.COMPLETED
+        otherwise = over if ended else f"not shown here: {self.watched.otherwise}; {told[0]}"
+        branches = (
+            ("if (watched == SHOWN)", f"shown here: {told[0]}"),
+            ("else if (watched == OTHERWISE)", otherwise),
+            ("else", over if ended else lines[0]),
         )
+        return "".join(f"    {condition}\n    {_said([line])}" for condition, line in branches) + _said(lines[1:])
 
     def types(self, text: str) -> list[str]:
         """The typedefs that `text` needs, in order."""
@@ -218,8 +269,8 @@ class _Writer:
                 self.steady(statement)
             case Live():
                 self.put(f"live({self.text(statement)});")
-                if (watched := self.watched_here) is not None and watched.live is not None:
-                    self.watch(comparison_live(watched.live), watched)
+                if (watched := self.watched_here) is not None:
+                    self.watch(comparison_live(watched), watched)
             case Hooks():
                 self.say("skipped: ", statement, ": only a backend that calls hooks from inside can do this")
             case When(accepted=accepted, body=body):
@@ -227,7 +278,7 @@ class _Writer:
                 self.block(body)
                 self.put("}")
             case Exit():
-                self.put('say("exit\\n");', "exit(0);")
+                self.put('say("exit\\n");', *(["ended = true;"] if self.ends is End.EXIT else []), "exit(0);")
             case Parallel():
                 self.parallel(statement)
 
@@ -304,19 +355,43 @@ class _Writer:
         self.put(f"{_declare(signature.return_ctype, 'ret')} = {call.function}({passed});")
         code = signature.returns is Kind.CODE
         self.put("answer_code(ret);" if code else "answer_pointer((uintptr_t)ret);")
-        if (watched := self.watched_here) is not None and watched.live is None:
+        self.note()
+        self.as_seen(signature)
+        watched = self.watched_here
+        memory = watched is not None and watched.memory
+        if watched is not None and not memory:
             self.watch(comparison(watched, signature), watched)
+        if memory:
+            self.put("bool kept = true;")
         for param, value in matched:
             if not isinstance(value, Null):
-                self.show(param, value)
+                self.show(param, value, memory)
+        if watched is not None and memory:
+            self.watch(COMPARISON_OF_MEMORY, watched)
         self.put("finish();")
         if call.target is not None:
             self.bind(place(call.target), call.target.index, signature, matched)
         self.locate(call, signature, matched)
         if until is not None:
             self.compare(until, signature, matched)
+        cells = [f"out_{param.name}" for param, value in matched if is_cell(param) and not isinstance(value, Null)]
+        self.put(*(f"unlend({cell}, sizeof *{cell});" for cell in cells))
+        if until is not None:
+            self.put("if (last_call != ACCEPTED)", "    break;")
         self.depth -= 1
         self.put("}")
+
+    def note(self) -> None:
+        """Keep the pointers that are compared later."""
+        noted = () if self.watched is None else self.watched.noted
+        for number, (step, turns, name) in enumerate(noted):
+            if step == self.step:
+                self.in_turn(f"noted[{number}] = {pointer_of(name)};", turns)
+
+    def as_seen(self, signature: Signature | None) -> None:
+        """Compare with what the suite saw, where that matters for what is watched."""
+        seen = () if self.watched is None else self.watched.seen
+        self.put(*(text for each in seen if each.step == self.step and (text := as_seen(each, signature))))
 
     @property
     def watched_here(self) -> Watched | None:
@@ -325,10 +400,14 @@ class _Writer:
 
     def watch(self, comparing: str, watched: Watched) -> None:
         """Compare what was just told, in the turn that is watched; the rooms of a call are still there."""
-        turns = [f"{self.loop(loop)} == {turn}" for loop, turn in zip(self.loops, watched.loops, strict=False)]
+        self.in_turn(comparing, watched.loops)
+
+    def in_turn(self, text: str, loops: tuple[int, ...]) -> None:
+        """The statement `text` in this turn alone."""
+        turns = [f"{self.loop(loop)} == {turn}" for loop, turn in zip(self.loops, loops, strict=False)]
         if turns:
             self.put(f"if ({' && '.join(turns)})")
-        self.put(("    " if turns else "") + comparing)
+        self.put(("    " if turns else "") + text)
 
     def given(self, refs: list[Ref], text: str, target: Target | None, leave: bool) -> None:
         """Open the block that runs only when all of `refs` were given."""
@@ -348,7 +427,6 @@ class _Writer:
 
     def compare(self, until: UntilSame, signature: Signature, matched: list[tuple[Param, Value | None]]) -> None:
         attempt = self.element(attempts(until).name, Index(0, _ATTEMPT), None)
-        self.put("if (last_call != ACCEPTED)", "    break;")
         self.put(f"same = {attempt}.set && {attempt}.value == {self.names.name('wanted', 'wanted')};")
         self.put("if (same) {")
         self.depth += 1
@@ -363,8 +441,8 @@ class _Writer:
         if isinstance(value, Null):
             return
         if is_cell(param):
-            self.put(f"{_declare(param.ctype, f'out_{param.name}')};")
-            self.put(f"cell(&out_{param.name}, sizeof out_{param.name});")
+            cell = f"out_{param.name}"
+            self.put(f"{_declare(param.ctype, f'*{cell}')} = lend_cell(sizeof *{cell});")
         elif is_memory(param):
             name = f"mem_{param.name}"
             length = {Fill: "length", Ramp: "length", Literal: "length", Room: "size"}.get(type(value), "")
@@ -378,7 +456,7 @@ class _Writer:
         if isinstance(value, Null):
             return "0" if param.kind is Kind.INTEGER and not param.out else "NULL"
         if is_cell(param):
-            return f"&out_{param.name}"
+            return f"out_{param.name}"
         if is_memory(param):
             return f"mem_{param.name}.at"
         if isinstance(value, Callback):
@@ -410,15 +488,15 @@ class _Writer:
                 return f"({ctype}){self.integer(value, 'uintptr_t', 0)}"
         return "NULL"
 
-    def show(self, param: Param, value: Value | None) -> None:
-        """Print what the call left in the memory for `param`."""
+    def show(self, param: Param, value: Value | None, memory: bool) -> None:
+        """Print what the call left in the memory for `param`; with `memory` note whether what was lent is whole."""
         if is_cell(param):
             pointer = "false" if param.kind in (Kind.INTEGER, Kind.CODE) else "true"
-            self.put(f'show_cell("{param.name}", &out_{param.name}, sizeof out_{param.name}, {pointer});')
+            self.put(f'show_cell("{param.name}", out_{param.name}, sizeof *out_{param.name}, {pointer});')
         elif is_memory(param):
             if param.kind is Kind.ROOM:
                 self.put(f'show_room("{param.name}", mem_{param.name}.at, mem_{param.name}.size);')
-            self.put(f'give_back("{param.name}", &mem_{param.name});')
+            self.put(f'{"kept &= " if memory else ""}give_back("{param.name}", &mem_{param.name});')
 
     # ----------------------------------------------------------------------------------------------------- variables
 
@@ -463,8 +541,8 @@ class _Writer:
             if source is None or source[0] in null:
                 self.put(f"{slot} = unset;")
                 continue
-            cell = "ret" if source[0] == RETURN else f"out_{source[0]}"
-            self.put(f"{slot} = bound(&{cell}, sizeof {cell}, {'true' if source[1] else 'false'});")
+            cell = "&ret, sizeof ret" if source[0] == RETURN else f"out_{source[0]}, sizeof *out_{source[0]}"
+            self.put(f"{slot} = bound({cell}, {'true' if source[1] else 'false'});")
         if where in self.plan.touched:
             self.put(f"{self.area_name(where)}{self.index(index)}.known = false;")
 
@@ -475,8 +553,8 @@ class _Writer:
         null = {param.name for param, value in matched if isinstance(value, Null)}
         if told is None or not isinstance(ref, Ref) or place(ref) not in self.plan.touched or told.base in null:
             return
-        size = "NULL" if told.size in null else f"&out_{told.size}"
-        self.put(f"locate(&{self.area_name(place(ref))}{self.index(ref.index)}, &out_{told.base}, {size});")
+        size = "NULL" if told.size in null else f"out_{told.size}"
+        self.put(f"locate(&{self.area_name(place(ref))}{self.index(ref.index)}, out_{told.base}, {size});")
 
     # ------------------------------------------------------------------------------------------- touches and pointers
 
@@ -487,6 +565,9 @@ class _Writer:
         area = f"&{self.area_name(place(ref))}{self.index(ref.index)}"
         if isinstance(statement, Read):
             self.put(f"read_area({text}, {area}, {_number(statement.offset)}, {_number(statement.length)});")
+            self.as_seen(None)
+            if (watched := self.watched_here) is not None:
+                self.watch(comparison_read(watched), watched)
         else:
             data, length = statement.data, statement.data.length
             whole = isinstance(data, Literal)
@@ -536,6 +617,23 @@ class _Writer:
 
 _ATTEMPT = "@attempt"
 """The loop of an `until`, which no program can name."""
+
+_CODES = {
+    End.COMPLETED: "0 whatever the calls answer, which is left to be compared; 1 a sanitizer sees a fault; 2 usage",
+    End.CRASH: '0, with "not shown here", all calls return; 2 usage; others, and death by a signal: the fault is shown',
+    End.EXIT: '0, with "not shown here", all calls return; 2 usage; others: the library ends the process',
+    End.TIMEOUT: '0, with "not shown here", all calls return; 1 one does not; 2 usage',
+    End.RACE: "0 the fault is not shown, which chance decides too; 1 the sanitizer sees it; 2 usage",
+}
+_WATCHED = "0 the fault is not shown, or is left to be compared; 1 it is shown, or a sanitizer sees one; 2 usage"
+"""What the exit codes mean, by how the fault shows."""
+
+_FIRST = {
+    End.EXIT: "    atexit(too_early);\n",
+    End.TIMEOUT: "    signal(SIGALRM, stuck);\n    alarm(PATIENCE);\n",
+}
+_LAST = {End.EXIT: "    ended = true;\n"}
+"""What `main` does before and after the calls, by how the fault shows."""
 
 _PIECE = 65536
 """Bytes of a repeating pattern that are written at once; a multiple of 256, so that ramps go on."""
@@ -602,35 +700,7 @@ def _said(told: Sequence[str]) -> str:
     return "".join(f'    say("%s\\n", {_quoted(line)});\n' for line in told)
 
 
-def _decided(told: Sequence[str], watched: Watched | None) -> str:
-    """Statements that print the lines in `told`; the first with what became of what is watched."""
-    lines = [f"compare with what the suite saw: {line}" for line in told]
-    if watched is None:
-        return _said(lines)
-    shown, otherwise = f"shown here: {told[0]}", f"not shown here: {watched.otherwise}; {told[0]}"
-    branches = (("if (watched == SHOWN)", shown), ("else if (watched == OTHERWISE)", otherwise), ("else", lines[0]))
-    return "".join(f"    {condition}\n    {_said([line])}" for condition, line in branches) + _said(lines[1:])
-
-
 def _quoted(text: str) -> str:
     """`text` as a C string of one line; a question mark must not begin a trigraph."""
     shown = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
     return '"' + re.sub(r'([\\"?])', r"\\\1", shown) + '"'
-
-
-def _comment(comment: str, threaded: bool, watched: bool) -> str:
-    """The comment at the top; nothing in it can end it early."""
-    safe = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", comment)
-    safe = safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
-    lines = [*safe.splitlines(), ""] if safe.strip() else []
-    lines += [
-        f"Standalone form of a program of acl-cts (program format {FORMAT}). Build and run:",
-        f"    cc -std=c11 repro.c -o repro -ldl{' -pthread' if threaded else ''}",
-        "    ./repro ./libascendcl.so [device]",
-        "The path needs a slash: a bare name is looked for where the system keeps its libraries, not here.",
-        "Each line says what was called, what it returned and what it wrote; the last line names a call that crashed.",
-        "Exit code: 0 the fault is not shown, or the last line leaves it to be compared; 1 it is shown; 2 usage."
-        if watched
-        else "Exit code: 0 whatever the calls answer, which is left to be compared; 2 usage.",
-    ]
-    return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"

@@ -5,6 +5,9 @@ from __future__ import annotations
 HEAD = """\
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +51,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s LIBRARY [DEVICE]\\n", argv[0]);
         return 2;
     }
+    dirty_heap();
     library = dlopen(argv[1], RTLD_NOW);
     if (library == NULL) {
         fprintf(stderr, "%s\\n", dlerror());
@@ -55,11 +59,11 @@ int main(int argc, char **argv)
     }
 @LOAD@
     const int device = argc > 2 ? atoi(argv[2]) : 0;
-@OPENING@    enter(device);
+@FIRST@@OPENING@    enter(device);
     run();
     leave(device);
     say("completed\\n");
-@CLOSING@    return @RESULT@;
+@LAST@@CLOSING@    return @RESULT@;
 }
 """
 
@@ -119,6 +123,8 @@ RESERVED = frozenset(
         "enter",
         "leave",
         "same",
+        "kept",
+        "noted",
         "piece",
         "environ",
         "optarg",
@@ -187,6 +193,51 @@ static void load(const char *name, void *pointer, size_t size)
         fprintf(stderr, "the library has no %s\\n", name);
         exit(2);
     }
+}""",
+    ),
+    (
+        "dirty_heap",
+        """\
+/* Fresh memory is dirty, so that what a library forgets to initialise shows. */
+static void dirty_heap(void)
+{
+#ifdef __GLIBC__
+    enum { SIZE = 16 << 20 };
+    mallopt(M_MMAP_THRESHOLD, 2 * SIZE);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_ARENA_MAX, 1);
+    unsigned char *volatile heap = malloc(SIZE);
+    if (heap != NULL)
+        memset(heap, 0xA5, SIZE);
+    free(heap);
+#endif
+}""",
+    ),
+    (
+        "ended too_early",
+        """\
+/* Whether the program came to its end by itself. */
+static bool ended;
+
+static void too_early(void)
+{
+    if (ended)
+        return;
+    puts("\\nshown here: the process ends");
+    fflush(stdout);
+    _exit(1);
+}""",
+    ),
+    (
+        "PATIENCE stuck",
+        """\
+enum { PATIENCE = 20 }; /* seconds for a call */
+
+static void stuck(int number)
+{
+    static const char text[] = "\\nshown here: it does not return\\n";
+    (void)number;
+    _exit(write(1, text, sizeof text - 1) < 0 ? 3 : 1);
 }""",
     ),
     (
@@ -259,21 +310,28 @@ static void answer_pointer(uintptr_t pointer)
 static enum answer { OPEN, OTHERWISE, SHOWN } watched = OPEN;""",
     ),
     (
+        "all_as_seen as_seen",
+        """\
+/* Whether all came as the suite saw it: after other answers the watched one may be as it should be. */
+static bool all_as_seen = true;""",
+    ),
+    (
+        "as_seen",
+        """\
+static void as_seen(bool same)
+{
+    all_as_seen &= same;
+}""",
+    ),
+    (
         "watch",
         """\
 static void watch(enum answer now)
 {
+    if (now == SHOWN && !all_as_seen)
+        now = OPEN;
     if (now > watched)
         watched = now;
-}""",
-    ),
-    (
-        "cell",
-        """\
-/* Out parameters start as a sentinel, so that an untouched one is told apart. */
-static void cell(void *cell, size_t size)
-{
-    memset(cell, 0xC5, size);
 }""",
     ),
     (
@@ -330,33 +388,56 @@ static struct slot bound(const void *cell, size_t size, bool handle)
 }""",
     ),
     (
-        "memory lend keep give_back",
+        "memory lend keep give_back lend_cell unlend",
         """\
 /* Caller memory: ends at an inaccessible page, has guard bytes in front. */
 enum { PAGE = 65536, GUARD = 64, GUARD_BYTE = 0x9E };
 
 struct memory {
     unsigned char *at;
-    size_t size, mapped;
+    size_t size;
     unsigned char *was; /* what it held, when the call must not change it */
-};""",
+};
+
+static size_t mapped_for(size_t size)
+{
+    return (size + GUARD + PAGE - 1) / PAGE * PAGE + PAGE;
+}""",
     ),
     (
         "lend",
         """\
 static struct memory lend(size_t size)
 {
-    struct memory memory = {NULL, size, (size + GUARD + PAGE - 1) / PAGE * PAGE + PAGE, NULL};
-    unsigned char *start = mmap(NULL, memory.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (start == MAP_FAILED || mprotect(start + memory.mapped - PAGE, PAGE, PROT_NONE) != 0) {
+    size_t mapped = mapped_for(size);
+    unsigned char *start = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED || mprotect(start + mapped - PAGE, PAGE, PROT_NONE) != 0) {
         perror("mmap");
         exit(2);
     }
-    memory.at = start + memory.mapped - PAGE - size;
+    struct memory memory = {start + mapped - PAGE - size, size, NULL};
     memset(memory.at - GUARD, GUARD_BYTE, GUARD);
     for (size_t k = 0; k < size; k++)
         memory.at[k] = (unsigned char)(0xC5 + 7 * (k % 251));
     return memory;
+}""",
+    ),
+    (
+        "unlend",
+        """\
+static void unlend(void *at, size_t size)
+{
+    size_t mapped = mapped_for(size);
+    munmap((unsigned char *)at + size + PAGE - mapped, mapped);
+}""",
+    ),
+    (
+        "lend_cell",
+        """\
+/* Out parameters start as a sentinel, so that an untouched one is told apart. */
+static void *lend_cell(size_t size)
+{
+    return memset(lend(size).at, 0xC5, size);
 }""",
     ),
     (
@@ -381,17 +462,22 @@ static void keep(struct memory *memory)
     (
         "give_back",
         """\
-static void give_back(const char *name, struct memory *memory)
+/* Whether it is whole. */
+static bool give_back(const char *name, struct memory *memory)
 {
-    for (int k = 1; k <= GUARD; k++)
+    bool whole = true;
+    for (int k = 1; k <= GUARD && whole; k++)
         if (memory->at[-k] != GUARD_BYTE) {
             say(" %s:WRITTEN-IN-FRONT(%d)", name, -k);
-            break;
+            whole = false;
         }
-    if (memory->was != NULL && memcmp(memory->was, memory->at, memory->size) != 0)
+    if (memory->was != NULL && memcmp(memory->was, memory->at, memory->size) != 0) {
         say(" %s:INPUT-CHANGED", name);
+        whole = false;
+    }
     free(memory->was);
-    munmap(memory->at + memory->size + PAGE - memory->mapped, memory->mapped);
+    unlend(memory->at, memory->size);
+    return whole;
 }""",
     ),
     (
@@ -550,6 +636,11 @@ static void write_area(const char *text, const struct area *area, size_t offset,
 }""",
     ),
     (
+        "read_crc read_area",
+        """\
+static uint32_t read_crc;""",
+    ),
+    (
         "read_area",
         """\
 static void read_area(const char *text, const struct area *area, size_t offset, size_t length)
@@ -558,6 +649,7 @@ static void read_area(const char *text, const struct area *area, size_t offset, 
     copy_function copy = NULL;
     uint32_t crc = 0;
     int code = 0;
+    read_crc = UINT32_MAX; /* nothing was read */
     if (!usable(text, area, offset, length, &copy))
         return;
     begin(text);
@@ -566,6 +658,8 @@ static void read_area(const char *text, const struct area *area, size_t offset, 
         code = move(copy, piece, area->base + offset + done, size, 2);
         crc = checksum(crc, piece, size);
     }
+    if (code == 0)
+        read_crc = crc;
     if (code != 0)
         say(" -> copy:%d", code);
     else if (length <= 4096)
@@ -592,8 +686,12 @@ static void fail_allocation(const char *text, uint64_t nth)
         "held",
         """\
 /* Bytes of private writable memory, less what malloc has free where it tells. */
+extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
 static long held(void)
 {
+    if (__sanitizer_get_current_allocated_bytes != NULL) /* it keeps freed memory back for long */
+        return (long)__sanitizer_get_current_allocated_bytes();
     typedef struct { size_t arena[8], free, top; } state;
     state (*allocator)(void) = NULL;
     void *symbol = dlsym(RTLD_DEFAULT, "mallinfo2");
@@ -648,6 +746,19 @@ static void live(const char *text)
         say("%s -> %lu objects, %lu bytes\\n", text, (unsigned long)objects, (unsigned long)bytes);
     } else
         say("skipped: %s: the library does not count\\n", text);
+}""",
+    ),
+    (
+        "lost",
+        """\
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+/* Whether there is memory that nobody can reach any more: only the address sanitizer sees that. */
+static enum answer lost(void)
+{
+    if (__lsan_do_recoverable_leak_check == NULL)
+        return OPEN;
+    return __lsan_do_recoverable_leak_check() != 0 ? SHOWN : OTHERWISE;
 }""",
     ),
     (
@@ -757,3 +868,9 @@ def threaded(pieces: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
             code = code.replace("object(int number)", "object_of(int number)") + _OBJECT_ONCE
         changed.append(_SAY if defines == "say" else (defines, code))
     return (*changed, _PARALLEL)
+
+
+def patient(pieces: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """`pieces` for a program of which a call does not return: each call starts the clock anew."""
+    started = "static void begin(const char *text)\n{\n"
+    return tuple((defines, code.replace(started, f"{started}    alarm(PATIENCE);\n")) for defines, code in pieces)

@@ -55,12 +55,14 @@ class Array(dict):
 
 
 class Out:
-    """An out parameter: a cell that starts as a sentinel."""
+    """An out parameter: a cell that starts as a sentinel, in front of an inaccessible page."""
 
     def __init__(self, name, ctype, handle=False):
-        self.name, self.handle, self.cell = name, handle, ctype()
-        ctypes.memset(ctypes.byref(self.cell), CELL_BYTE, ctypes.sizeof(self.cell))
-        self.address = ctypes.addressof(self.cell)
+        self.name, self.handle, self.start = name, handle, mapping(2 * PAGE, 3)
+        LIBC.mprotect(self.start + PAGE, PAGE, 0)
+        self.address = self.start + PAGE - ctypes.sizeof(ctype)
+        ctypes.memset(self.address, CELL_BYTE, ctypes.sizeof(ctype))
+        self.cell = ctype.from_address(self.address)
 
     def value(self):
         if bytes(self.cell) == bytes([CELL_BYTE]) * ctypes.sizeof(self.cell):
@@ -70,6 +72,7 @@ class Out:
     def show(self):
         value = self.value()
         pointer = isinstance(self.cell, c_void_p)
+        LIBC.munmap(self.start, 2 * PAGE)
         return f" {self.name}=" + ("untouched" if value is None else f"{value:#x}" if pointer else str(value))
 
 

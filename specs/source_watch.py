@@ -5,6 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acl_cts.specs.interface import Param, Signature
+from acl_cts.specs.source_plan import RETURN
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the call at `step`, or the read of a data area, answered in every turn. `ret`: the code, None for a pointer.
+    `outs`: integer outputs and NULL, None for one left untouched. `rooms`: whole contents. `crc`: of what was read."""
+
+    step: int
+    ret: int | None = None
+    outs: tuple[tuple[str, int | None], ...] = ()
+    rooms: tuple[tuple[str, bytes], ...] = ()
+    crc: int | None = None
+
+
+Pointer = tuple[int, tuple[int, ...], str]
+"""A pointer that a call gave: its step, the turn of its loops, and the name of the output or `RETURN`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """An address is compared with those that were given before: the output `name` is `like` one of them, or none of
+    `unlike`."""
+
+    name: str
+    like: Pointer | None = None
+    unlike: tuple[Pointer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +40,10 @@ class Watched:
 
     `accepted`: where the fault is that the call was accepted, or refused, at all; then that decides. `ret`: the code,
     None for a pointer. `outs`: integer outputs and NULL, None for one left untouched. `rooms`: whole contents.
-    `decides`: whether the fault shows when all of that comes again; addresses, for one, are never compared. `live`: of
-    a count, the objects and bytes that lived beyond those of the first count.
+    `pointers`: addresses. `crc`: of what a read found. `decides`: whether the fault shows when all of that comes again,
+    after all that was `seen` before has come again: otherwise the same answer may be as it should be. `memory`:
+    the fault is that the call changed what it was lent. `live`: of a count, the objects and bytes that lived beyond
+    those of the first count. `lost`: at a count, memory was lost that nobody counts.
     """
 
     step: int
@@ -23,13 +52,36 @@ class Watched:
     ret: int | None = None
     outs: tuple[tuple[str, int | None], ...] = ()
     rooms: tuple[tuple[str, bytes], ...] = ()
+    pointers: tuple[Same, ...] = ()
+    crc: int | None = None
+    seen: tuple[Seen, ...] = ()
     decides: bool = True
+    memory: bool = False
     live: tuple[int, int] | None = None
+    lost: bool = False
 
     @property
     def otherwise(self) -> str:
         """What is told where the fault does not show."""
+        if self.lost:
+            return "no memory is lost"
+        if self.memory:
+            return "what the call was lent is whole"
+        if self.crc is not None:
+            return "what is read is another content"
         return "the call answered otherwise" if self.live is None else "all was given back"
+
+    @property
+    def noted(self) -> tuple[Pointer, ...]:
+        """Pointers that are compared later."""
+        found: dict[Pointer, None] = {}
+        for same in self.pointers:
+            found.update(dict.fromkeys(([same.like] if same.like is not None else []) + [*same.unlike]))
+        return tuple(found)
+
+
+COMPARISON_OF_MEMORY = "watch(kept ? OTHERWISE : SHOWN);"
+"""The statement that compares what came of the memory that a call was lent."""
 
 
 def comparison(watched: Watched, signature: Signature) -> str:
@@ -45,17 +97,47 @@ def comparison(watched: Watched, signature: Signature) -> str:
     params = {param.name: param for param in signature.params}
     same = [*code, *(_same_cell(params[name], value) for name, value in watched.outs)]
     same += [_same_room(name, content) for name, content in watched.rooms]
+    same += [each for pointer in watched.pointers for each in _same_pointer(pointer, watched.noted)]
     return f"watch({' && '.join(same) or 'true'} ? {'SHOWN' if watched.decides else 'OPEN'} : OTHERWISE);"
 
 
-def comparison_live(live: tuple[int, int]) -> str:
+def as_seen(seen: Seen, signature: Signature | None) -> str:
+    """The statement that compares with what was answered before, '' when nothing of it can be."""
+    params = {} if signature is None else {param.name: param for param in signature.params}
+    same = [] if seen.crc is None else [f"read_crc == {seen.crc:#x}"]
+    same += [] if seen.ret is None or signature is None else [f"ret == ({signature.return_ctype}){seen.ret}"]
+    same += [_same_cell(params[name], value) for name, value in seen.outs]
+    same += [_same_room(name, content) for name, content in seen.rooms]
+    return f"as_seen({' && '.join(same)});" if same else ""
+
+
+def pointer_of(name: str) -> str:
+    """The C expression for the output `name` as a number."""
+    return f"(uintptr_t){'ret' if name == RETURN else f'*out_{name}'}"
+
+
+def comparison_read(watched: Watched) -> str:
+    """The same as `comparison`, right after a read."""
+    return f"watch(read_crc == {watched.crc:#x} ? SHOWN : OTHERWISE);"
+
+
+def comparison_live(watched: Watched) -> str:
     """The same right after a count. Another number of what lives may be as it should be, and decides nothing."""
-    return f"watch(live_shown({live[0]}, {live[1]}));"
+    if watched.live is None:
+        return "watch(lost());"
+    return f"watch(live_shown({watched.live[0]}, {watched.live[1]}));"
 
 
 def _same_cell(param: Param, value: int | None) -> str:
     cell = f"out_{param.name}"
-    return f"!cell_written(&{cell}, sizeof {cell})" if value is None else f"{cell} == ({param.ctype}){value:#x}UL"
+    return f"!cell_written({cell}, sizeof *{cell})" if value is None else f"*{cell} == ({param.ctype}){value:#x}UL"
+
+
+def _same_pointer(same: Same, noted: tuple[Pointer, ...]) -> list[str]:
+    here = pointer_of(same.name)
+    if same.like is not None:
+        return [f"{here} == noted[{noted.index(same.like)}]"]
+    return [f"{here} != noted[{noted.index(each)}]" for each in same.unlike]
 
 
 def _same_room(name: str, content: bytes) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from planted import build_planted
+from reproducers import built_as_told
+from reproducers import run as run_alone
 
 from acl_cts.backends.backend import HarnessError, Options
 from acl_cts.backends.core_backend import FOLDER as CORE
@@ -146,6 +148,10 @@ def test_five_faults_at_once_give_five_buckets_and_each_is_shown_ten_times(tmp_p
         assert root.frames == ((root.function,) if root.verdict == "crash" else ())
         program = parse_program((found.folder / "program.txt").read_text())
         assert len(program.body) <= 8
+        # Built as its head says, it shows the fault in the library that was fuzzed, and not in the good one.
+        repro = built_as_told(found.folder)
+        assert 0 not in {run_alone(repro, library)[0] for _ in range(10)}, found.folder.name
+        assert {run_alone(repro, build_core("cover"))[0] for _ in range(10)} == {0}, found.folder.name
         for name in ("repro.c", "repro.py", "trace.json", "run.json"):
             assert (found.folder / name).stat().st_size > 0
     # One that is damaged is told of, and the others are replayed.

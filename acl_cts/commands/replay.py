@@ -199,7 +199,7 @@ def _setting(folder: Path) -> Setting | None:
         return None
     try:
         return setting_from_json(read_json(file))
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{file}: does not tell how a failure was executed; remove it or run again") from error
 
 

@@ -25,6 +25,7 @@ from acl_cts.conformance.plugin import everything
 from acl_cts.conformance.profile import Profile, load_profile, profile_names
 from acl_cts.conformance.rejudging import Rejudging
 from acl_cts.conformance.selection import Selection, SelectionError
+from acl_cts.conformance.setting import setting_from_json
 from acl_cts.conformance.trace_file import DamagedTraceError, parse_kept, trace_file
 from acl_cts.expecting import Expecting, everything_known
 from acl_cts.fuzz.challenge import draw_challenge
@@ -343,7 +344,12 @@ class _Verifier:
         shown = self.contents.archive.read(names[1]).decode("utf-8", "replace")
         if case.evidence.reproducer and shown != case.evidence.reproducer:
             self._wrong(Wrong.EVIDENCE, where, "the reproducer in the results is not the one that is kept")
-        body = reproducer(program, case, again.traces.get(case.id), self.spec)
+        try:
+            build = setting_from_json(self.contents.json(names[3], Wrong.EVIDENCE)).build
+        except (KeyError, TypeError, ValueError):
+            self._wrong(Wrong.EVIDENCE, where, "what is kept does not tell how it was executed")
+            return
+        body = reproducer(program, case, again.traces.get(case.id), self.spec, build)
         head = shown.removesuffix(body)
         if head == shown or not (head.startswith("/*\n") and head.endswith(" */\n") and head.count("*/") == 1):
             self._wrong(Wrong.EVIDENCE, where, "the reproducer is not that of the program and its failure")

@@ -1,0 +1,135 @@
+"""Reproducers of findings: built as their heads say they show the fault where it is, and not in the good core."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from needed import need_clang
+from planted import build_planted
+from reproducers import build_line, built_as_told, finding_of, run, stored
+from target_build import TARGETS, build
+
+from acl_cts.backends.core_backend import build_core
+from acl_cts.backends.core_defects import load_defects
+from acl_cts.backends.native.build import LIBRARY, compile_c
+from acl_cts.specs.program import steps
+
+OWNER = "a = aclrtAllocBuf(size=64)\naclrtSetBufDataLen(buf=a, len=9)\naclrtFreeBuf(buf=a)\n"
+FRESH = "a = aclrtAllocBuf(size=64)\naclrtGetBufDataLen(buf=a)\ncleanup:\n    aclrtFreeBuf(buf=a)\n"
+NUMBER = "a = aclrtAllocBuf(size=64)\naclrtGetBufChainNum(headBuf=a)\ncleanup:\n    aclrtFreeBuf(buf=a)\n"
+LOST = "live\na = aclrtAllocBuf(size=64)\naclrtFreeBuf(buf=a)\nlive\n"
+ITSELF = "a = aclrtAllocBuf(size=64)\naclrtAppendBufChain(headBuf=a, buf=a)\naclrtGetBufChainNum(headBuf=a)\n"
+LEAVES = """\
+#include <stdlib.h>
+
+int aclrtAllocBuf(void **buf, size_t size)
+{
+    *buf = NULL;
+    exit(size == 64 ? 0 : 1);
+}
+"""
+PRIVATE = "a = aclrtAllocBuf(size=64)\naclrtGetBufUserData(buf=a, size=4, offset=0)\n"
+
+
+def defective(defect: str, flavour: str) -> Path:
+    """The core with `defect`."""
+    return build_core(flavour, next(each.defines for each in load_defects() if each.id == defect))
+
+
+def test_what_shows_after_another_program_alone_becomes_one_program(tmp_path: Path) -> None:
+    """A recycled buffer keeps what its owner before set, who was freed by the program before."""
+    library = build_planted("recycled-buffer-keeps-its-length")
+    found = finding_of(library, OWNER, FRESH)
+    assert found.before == ()
+    assert (found.fails, found.bucket.root.clause) == (10, "mbuf.get-len.fresh")
+    assert 4 <= len(steps(found.program)) <= 6
+    repro = built_as_told(stored(found, tmp_path))
+    assert [run(repro, each)[0] for each in (library, build_core("cover"))] == [1, 0]
+
+
+@pytest.mark.parametrize("flavour", ["plain", "asan", "cover"])
+def test_a_write_beyond_an_output_shows_in_every_flavour(tmp_path: Path, flavour: str) -> None:
+    library = defective("chain-num-writes-eight-bytes", flavour)
+    backend = "core" if flavour == "cover" else f"core:{flavour}"
+    place = stored(finding_of(library, NUMBER, backend=backend), tmp_path)
+    assert any("-fsanitize=address" in word for word in build_line(place)) == (flavour != "plain")
+    repro = built_as_told(place)
+    code, told = run(repro, library)
+    assert code not in (0, 2)
+    assert told.startswith("aclrtGetBufChainNum(")
+    code, told = run(repro, build_core(flavour))
+    assert code == 0
+    assert told.startswith("not shown here: all came to its end; expected at step 1")
+    if flavour == "plain":  # Python would have to be started with a sanitizer's runtime
+        script = [sys.executable, place / "repro.py"]
+        done = [subprocess.run([*script, each], capture_output=True, check=False) for each in (library, build_core())]
+        assert [each.returncode for each in done] == [-signal.SIGSEGV, 0]
+
+
+def test_memory_that_nobody_counts_shows_where_the_address_sanitizer_is(tmp_path: Path) -> None:
+    library = build_planted("free-loses-memory")
+    found = finding_of(library, LOST)
+    assert found.bucket.root.verdict == "leak"
+    repro = built_as_told(stored(found, tmp_path))
+    code, told = run(repro, library)
+    assert (code, told[:27]) == (1, "shown here: expected at ste")
+    code, told = run(repro, build_core("cover"))
+    assert (code, told[:46]) == (0, "not shown here: no memory is lost; expected at")
+
+
+def test_a_call_that_does_not_return_is_told(tmp_path: Path) -> None:
+    library = defective("append-to-itself-makes-a-ring", "plain")
+    found = finding_of(library, ITSELF, backend="core:plain", timeout=0.3)
+    assert found.bucket.root.verdict == "timeout"
+    place = stored(found, tmp_path)
+    text = (place / "repro.c").read_text()
+    assert text.count("PATIENCE = 20") == 1
+    (place / "repro.c").write_text(text.replace("PATIENCE = 20", "PATIENCE = 1"))
+    repro = built_as_told(place)
+    assert run(repro, library) == (1, "shown here: it does not return")
+    code, told = run(repro, build_core())
+    assert (code, told[:15]) == (0, "not shown here:")
+
+
+def test_the_end_of_the_process_is_told(tmp_path: Path) -> None:
+    library = compile_c("libleaves.so", {"leaves.c": LEAVES}, LIBRARY)
+    found = finding_of(library, "a = aclrtAllocBuf(size=64)\n", backend="core:plain")
+    assert found.bucket.root.clause == "common.no-exit"
+    repro = built_as_told(stored(found, tmp_path))
+    assert run(repro, library) == (1, "shown here: the process ends")
+    code, told = run(repro, build_core())
+    assert (code, told[:15]) == (0, "not shown here:")
+
+
+@pytest.mark.parametrize(("define", "clause"), [("BEFORE", "common.caller-memory"), ("PAST", "common.no-crash")])
+def test_caller_memory_that_is_changed_shows(tmp_path: Path, define: str, clause: str) -> None:
+    name = {"BEFORE": "writes-before", "PAST": "writes-past"}[define]
+    library = build(next(each for each in TARGETS if each.name == name), tmp_path)
+    found = finding_of(library, PRIVATE, backend="core:plain")
+    assert found.bucket.root.clause == clause
+    repro = built_as_told(stored(found, tmp_path))
+    assert run(repro, library)[0] not in (0, 2)
+    code, told = run(repro, build_core())
+    assert (code, told[:15]) == (0, "not shown here:")
+
+
+def test_a_library_with_inline_counters_is_given_to_clang(tmp_path: Path) -> None:
+    clang = need_clang()
+    library = build_planted("chain-num-writes-eight-bytes", clang=clang)
+    place = stored(finding_of(library, NUMBER), tmp_path)
+    assert build_line(place)[0] == Path(clang.command).name
+    repro = built_as_told(place)
+    assert run(repro, library)[0] not in (0, 2)
+    assert run(repro, build_planted(clang=clang))[0] == 0
+
+
+def test_a_head_never_names_what_was_not_asked_for(tmp_path: Path) -> None:
+    library = defective("chain-num-writes-eight-bytes", "plain")
+    place = stored(finding_of(library, NUMBER, backend="core:plain"), tmp_path)
+    text = (place / "repro.c").read_text()
+    assert not re.search("sanitize=|sanitizer_cov|asan", text)
