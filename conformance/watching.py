@@ -11,7 +11,7 @@ from typing import Any
 from acl_cts.specs.judgement import Finding
 from acl_cts.specs.model import Clause, Spec
 from acl_cts.specs.oracle import judge
-from acl_cts.specs.program import Call, Parallel, Program, Read, size, steps, walk
+from acl_cts.specs.program import Call, Callback, Object, Parallel, Program, Read, UntilSame, size, steps, walk
 from acl_cts.specs.source_plan import RETURN, is_cell
 from acl_cts.specs.source_watch import Pointer, Same, Seen, Watched
 from acl_cts.specs.trace import CallRecord, LiveRecord, Output, Ptr, TouchRecord, Trace
@@ -25,6 +25,9 @@ MEMORY = "common.caller-memory"
 BESIDE = frozenset({"common.threads", "common.no-crash", "common.no-exit", "common.no-hang", "common.clean-exit"})
 """Clauses about something else than what a call does with its outputs and with what it is lent."""
 
+HITS = "hits()"
+"""In what a clause demands: which callbacks a call reaches."""
+
 MOST = 32
 """Addresses of which one that is like none of them is compared with each."""
 
@@ -35,13 +38,13 @@ PLACES = "disjoint("
 def watched(finding: Finding, program: Program, trace: Trace, spec: Spec) -> Watched | None:
     """What the call or the read told that broke the clause of `finding`; None where none of its own did, or its answer
     does not tell."""
-    found = _counted(trace, finding) or _read(trace, finding) or _called(finding, trace, spec)
+    found = _counted(trace, finding) or _read(trace, finding) or _called(finding, program, trace, spec)
     if found is None:
         return None
     return replace(found, seen=tuple(_seen_before(found.step, finding, program, trace, spec)))
 
 
-def _called(finding: Finding, trace: Trace, spec: Spec) -> Watched | None:
+def _called(finding: Finding, program: Program, trace: Trace, spec: Spec) -> Watched | None:
     clause = spec.clauses.get(finding.clause)
     record = _answered(trace, finding)
     if clause is None or record is None or clause.id in BESIDE:
@@ -54,9 +57,10 @@ def _called(finding: Finding, trace: Trace, spec: Spec) -> Watched | None:
         return Watched(record.step, finding.loops, accepted, ret=code)
     told = [(name, _number(value)) for name, value in record.outs if _matters(name, clause)]
     outs, rooms = _integers(record, spec, told), _rooms(told)
-    pointers = tuple(_pointers(record, trace, clause, told))
-    decides = len(outs) + len(rooms) + len(pointers) == len(told) > 0
-    return Watched(record.step, finding.loops, None, code, outs, rooms, pointers, decides=decides)
+    pointers = tuple(_pointers(record, program, trace, spec, clause, told))
+    hits = len(record.hits) if HITS in clause.ensures_text else None
+    decides = len(outs) + len(rooms) + len(pointers) == len(told) and bool(told or hits is not None)
+    return Watched(record.step, finding.loops, None, code, outs, rooms, pointers, hits, decides=decides)
 
 
 def _counted(trace: Trace, finding: Finding) -> Watched | None:
@@ -119,8 +123,12 @@ def _rooms(told: list[tuple[str, Output]]) -> tuple[tuple[str, bytes], ...]:
     return tuple((name, v) for name, v in told if isinstance(v, bytes) and len(v) <= LONGEST)
 
 
-def _pointers(record: CallRecord, trace: Trace, clause: Clause, told: list[tuple[str, Output]]) -> Iterator[Same]:
-    """How the addresses in `told` stand to those given before. Turns that are not recorded gave no others."""
+def _pointers(
+    record: CallRecord, program: Program, trace: Trace, spec: Spec, clause: Clause, told: list[tuple[str, Output]]
+) -> Iterator[Same]:
+    """How the addresses in `told` stand to what the user passed, and to those given before. Turns that are not recorded
+    gave no others."""
+    passed = _passed(program, spec)
     earlier: dict[Ptr, Pointer] = {}
     for each in trace.records[: trace.records.index(record)]:
         if isinstance(each, CallRecord):
@@ -129,12 +137,32 @@ def _pointers(record: CallRecord, trace: Trace, clause: Clause, told: list[tuple
             for name, value in pointers:
                 earlier.setdefault(value, (each.step, each.loops, name))
     for name, address in told:
-        if not isinstance(address, Ptr) or trace.pointers[address.id].kind != "other":
+        if not isinstance(address, Ptr):
             continue
-        if address in earlier:
+        kind = trace.pointers[address.id].kind
+        if kind != "other":
+            if kind in passed:
+                yield Same(name, known=passed[kind])
+        elif address in earlier:
             yield Same(name, like=earlier[address])
         elif 0 < len(earlier) <= MOST and PLACES not in clause.ensures_text:
             yield Same(name, unlike=tuple(earlier.values()))
+
+
+def _passed(program: Program, spec: Spec) -> dict[str, str]:
+    """The callbacks and objects of the user that the program passes: C expressions by kind of pointer."""
+    found: dict[str, str] = {}
+    for statement in steps(program):
+        calls = [statement.call if isinstance(statement, UntilSame) else statement]
+        for call in (each for each in calls if isinstance(each, Call)):
+            params = {param.name: param for param in spec.interface.functions[call.function].params}
+            for name, value in call.args:
+                if isinstance(value, Callback):
+                    ctype = params[name].ctype
+                    found[f"callback:{ctype}:{value.number}"] = f"{ctype}_{value.number}"
+                elif isinstance(value, Object):
+                    found[f"object:{value.number}"] = f"object({value.number})"
+    return found
 
 
 def _answered(trace: Trace, finding: Finding) -> CallRecord | None:

@@ -264,6 +264,18 @@ __attribute__((format(printf, 1, 2))) static void reached(const char *format, ..
 }""",
     ),
     (
+        "hits_reached",
+        """\
+/* Callbacks that were reached during this call. */
+static unsigned hits_reached(void)
+{
+    unsigned lines = 0;
+    for (const char *at = hits; *at != 0; at++)
+        lines += *at == '\\n';
+    return lines;
+}""",
+    ),
+    (
         "begin",
         """\
 static void begin(const char *text)

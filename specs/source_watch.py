@@ -26,10 +26,11 @@ Pointer = tuple[int, tuple[int, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """An address is compared with those that were given before: the output `name` is `like` one of them, or none of
-    `unlike`."""
+    """An address is compared: the output `name` is `known`, a callback or an object of the user by its C expression, or
+    it is `like` one that was given before, or none of them: `unlike`, and not NULL."""
 
     name: str
+    known: str = ""
     like: Pointer | None = None
     unlike: tuple[Pointer, ...] = ()
 
@@ -40,10 +41,11 @@ class Watched:
 
     `accepted`: where the fault is that the call was accepted, or refused, at all; then that decides. `ret`: the code,
     None for a pointer. `outs`: integer outputs and NULL, None for one left untouched. `rooms`: whole contents.
-    `pointers`: addresses. `crc`: of what a read found. `decides`: whether the fault shows when all of that comes again,
-    after all that was `seen` before has come again: otherwise the same answer may be as it should be. `memory`:
-    the fault is that the call changed what it was lent. `live`: of a count, the objects and bytes that lived beyond
-    those of the first count. `lost`: at a count, memory was lost that nobody counts.
+    `pointers`: addresses. `hits`: callbacks that the call reached. `crc`: of what a read found. `decides`: whether the
+    fault shows when all of that comes again, after all that was `seen` before has come again: otherwise the same answer
+    may be as it should be. `memory`: the fault is that the call changed what it was lent. `live`: of a count, the
+    objects and bytes that lived beyond those of the first count. `lost`: at a count, memory was lost that nobody
+    counts.
     """
 
     step: int
@@ -53,6 +55,7 @@ class Watched:
     outs: tuple[tuple[str, int | None], ...] = ()
     rooms: tuple[tuple[str, bytes], ...] = ()
     pointers: tuple[Same, ...] = ()
+    hits: int | None = None
     crc: int | None = None
     seen: tuple[Seen, ...] = ()
     decides: bool = True
@@ -97,6 +100,7 @@ def comparison(watched: Watched, signature: Signature) -> str:
     params = {param.name: param for param in signature.params}
     same = [*code, *(_same_cell(params[name], value) for name, value in watched.outs)]
     same += [_same_room(name, content) for name, content in watched.rooms]
+    same += [] if watched.hits is None else [f"hits_reached() == {watched.hits}"]
     same += [each for pointer in watched.pointers for each in _same_pointer(pointer, watched.noted)]
     return f"watch({' && '.join(same) or 'true'} ? {'SHOWN' if watched.decides else 'OPEN'} : OTHERWISE);"
 
@@ -135,9 +139,11 @@ def _same_cell(param: Param, value: int | None) -> str:
 
 def _same_pointer(same: Same, noted: tuple[Pointer, ...]) -> list[str]:
     here = pointer_of(same.name)
+    if same.known:
+        return [f"{here} == (uintptr_t){same.known}"]
     if same.like is not None:
         return [f"{here} == noted[{noted.index(same.like)}]"]
-    return [f"{here} != noted[{noted.index(each)}]" for each in same.unlike]
+    return [f"{here} != 0", *(f"{here} != noted[{noted.index(each)}]" for each in same.unlike)]
 
 
 def _same_room(name: str, content: bytes) -> str:

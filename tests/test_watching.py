@@ -94,6 +94,29 @@ repeat i in 2:
     aclrtAppendBufChain(headBuf=a, buf=m[i])
 d = aclrtGetBufFromChain(headBuf=a, index=1)
 """
+COMPLETE = """\
+d = aclrtAllocatorCreateDesc()
+aclrtAllocatorSetObjToDesc(allocatorDesc=d, allocator=obj(1))
+aclrtAllocatorSetAllocFuncToDesc(allocatorDesc=d, func=cb(1))
+aclrtAllocatorSetFreeFuncToDesc(allocatorDesc=d, func=cb(1))
+aclrtAllocatorSetGetAddrFromBlockFuncToDesc(allocatorDesc=d, func=cb(1))
+s = aclrtCreateStream()
+"""
+NO_ADVISE = f"""\
+{COMPLETE}aclrtAllocatorRegister(stream=s, allocatorDesc=d)
+aclrtAllocatorGetByStream(stream=s)
+"""
+DESTROYED = f"""\
+{COMPLETE}aclrtAllocatorSetAllocAdviseFuncToDesc(allocatorDesc=d, func=cb(1))
+aclrtAllocatorRegister(stream=s, allocatorDesc=d)
+aclrtAllocatorDestroyDesc(allocatorDesc=d)
+aclrtAllocatorGetByStream(stream=s)
+"""
+REACHED = """\
+d = aclrtAllocatorCreateDesc()
+aclrtAllocatorSetFreeFuncToDesc(allocatorDesc=d, func=cb(1))
+aclrtAllocatorDestroyDesc(allocatorDesc=d)
+"""
 POINTERS = """\
 a = aclrtAllocBuf(size=64)
 b = aclrtAllocBuf(size=64)
@@ -148,6 +171,9 @@ def ended(binary: Path, library: Path) -> Ended:
         ("append-behind-the-head", POINTERS),
         ("append-behind-the-head", POINTERS_IN_TURNS),
         ("copy-is-the-original", COPIED),
+        ("fresh-advise-uninitialised", NO_ADVISE),
+        ("destroy-clears-one-registered-slot", DESTROYED),
+        ("destroy-calls-the-free-function", REACHED),
         ("copy-has-its-own-area", SHARED),
     ],
 )
