@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from acl_cts.fuzz.renaming import apart, counted_by, renamed, variables
+from acl_cts.fuzz.renaming import counted_by, renamed, variables
 from acl_cts.specs.program import Program, Ref, Repeat, Statement, walk
 
 
@@ -19,7 +19,7 @@ def joined(programs: Sequence[Program]) -> Program:
         last = _apart_from(taken, program)
         whole = (*last.body, *last.cleanup)
         taken |= variables(whole) | _loops(whole)
-    return apart(Program(body + last.body, last.cleanup))
+    return Program(body + last.body, last.cleanup)
 
 
 def _apart_from(taken: set[str], program: Program) -> Program:

@@ -17,7 +17,11 @@ from target_build import TARGETS, build
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.core_defects import load_defects
 from acl_cts.backends.native.build import LIBRARY, compile_c
+from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program import steps
+from acl_cts.specs.program_source import to_c
+from acl_cts.specs.program_text import parse_program
+from acl_cts.specs.source_build import Build
 
 OWNER = "a = aclrtAllocBuf(size=64)\naclrtSetBufDataLen(buf=a, len=9)\naclrtFreeBuf(buf=a)\n"
 FRESH = "a = aclrtAllocBuf(size=64)\naclrtGetBufDataLen(buf=a)\ncleanup:\n    aclrtFreeBuf(buf=a)\n"
@@ -69,6 +73,17 @@ def test_a_write_beyond_an_output_shows_in_every_flavour(tmp_path: Path, flavour
         script = [sys.executable, place / "repro.py"]
         done = [subprocess.run([*script, each], capture_output=True, check=False) for each in (library, build_core())]
         assert [each.returncode for each in done] == [-signal.SIGSEGV, 0]
+
+
+def test_what_a_program_leaves_or_cannot_have_is_no_fault_to_a_sanitizer(tmp_path: Path) -> None:
+    """The handle is left, and a refused size is asked of malloc by a library that does not look."""
+    for text, library in (
+        ("a = aclrtAllocBuf(size=64)\na = aclrtAllocBuf(size=64)\n", build_core("asan")),
+        ("a = aclrtAllocBuf(size=2**50)\n", defective("alloc-without-limit", "asan")),
+    ):
+        source = to_c(parse_program(text), load_spec().interface, build=Build(flavour="asan"))
+        (tmp_path / "repro.c").write_text(source)
+        assert run(built_as_told(tmp_path), library) == (0, "completed")
 
 
 def test_memory_that_nobody_counts_shows_where_the_address_sanitizer_is(tmp_path: Path) -> None:

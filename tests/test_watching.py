@@ -117,6 +117,10 @@ d = aclrtAllocatorCreateDesc()
 aclrtAllocatorSetFreeFuncToDesc(allocatorDesc=d, func=cb(1))
 aclrtAllocatorDestroyDesc(allocatorDesc=d)
 """
+FRESH = """\
+a = aclrtAllocBuf(size=64)
+aclrtGetBufDataLen(buf=a)
+"""
 POINTERS = """\
 a = aclrtAllocBuf(size=64)
 b = aclrtAllocBuf(size=64)
@@ -171,6 +175,7 @@ def ended(binary: Path, library: Path) -> Ended:
         ("append-behind-the-head", POINTERS),
         ("append-behind-the-head", POINTERS_IN_TURNS),
         ("copy-is-the-original", COPIED),
+        ("fresh-length-uninitialised", FRESH),
         ("fresh-advise-uninitialised", NO_ADVISE),
         ("destroy-clears-one-registered-slot", DESTROYED),
         ("destroy-calls-the-free-function", REACHED),
