@@ -16,7 +16,7 @@ from target_build import TARGETS, build
 
 from acl_cts.backends.core_backend import build_core
 from acl_cts.backends.core_defects import load_defects
-from acl_cts.backends.native.build import LIBRARY, compile_c
+from acl_cts.backends.native.build import LIBRARY, compile_c, flavour_flags
 from acl_cts.specs.loader import load_spec
 from acl_cts.specs.program import steps
 from acl_cts.specs.program_source import to_c
@@ -35,6 +35,26 @@ int aclrtAllocBuf(void **buf, size_t size)
 {
     *buf = NULL;
     exit(size == 64 ? 0 : 1);
+}
+"""
+HIDES = """\
+#include <stdint.h>
+#include <stdlib.h>
+
+int aclrtAllocBuf(void **buf, size_t size)
+{
+    void *memory = malloc(size);
+    *buf = memory == NULL ? NULL : (void *)~(uintptr_t)memory;
+    return memory == NULL ? 207000 : 0;
+}
+"""
+SHOWS = """\
+#include <stdlib.h>
+
+int aclrtAllocBuf(void **buf, size_t size)
+{
+    unsigned char *memory = *buf = malloc(size);
+    return memory[size / 2];
 }
 """
 PRIVATE = "a = aclrtAllocBuf(size=64)\naclrtGetBufUserData(buf=a, size=4, offset=0)\n"
@@ -76,14 +96,19 @@ def test_a_write_beyond_an_output_shows_in_every_flavour(tmp_path: Path, flavour
 
 
 def test_what_a_program_leaves_or_cannot_have_is_no_fault_to_a_sanitizer(tmp_path: Path) -> None:
-    """The handle is left, and a refused size is asked of malloc by a library that does not look."""
-    for text, library in (
-        ("a = aclrtAllocBuf(size=64)\na = aclrtAllocBuf(size=64)\n", build_core("asan")),
-        ("a = aclrtAllocBuf(size=2**50)\n", defective("alloc-without-limit", "asan")),
-    ):
-        source = to_c(parse_program(text), load_spec().interface, build=Build(flavour="asan"))
-        (tmp_path / "repro.c").write_text(source)
-        assert run(built_as_told(tmp_path), library) == (0, "completed")
+    library = compile_c("libhides.so", {"hides.c": HIDES}, (*LIBRARY, *flavour_flags("asan")))
+    text = "a = aclrtAllocBuf(size=64)\nb = aclrtAllocBuf(size=2**50)\n"
+    source = to_c(parse_program(text), load_spec().interface, build=Build(flavour="asan"))
+    (tmp_path / "repro.c").write_text(source)
+    assert run(built_as_told(tmp_path), library) == (0, "completed")
+
+
+def test_fresh_memory_is_dirty(tmp_path: Path) -> None:
+    library = compile_c("libshows.so", {"shows.c": SHOWS}, LIBRARY)
+    source = to_c(parse_program("a = aclrtAllocBuf(size=2**20)\n"), load_spec().interface)
+    (tmp_path / "repro.c").write_text(source)
+    done = subprocess.run([built_as_told(tmp_path), library], capture_output=True, text=True, check=True)
+    assert "aclrtAllocBuf(size=2**20) -> 165 " in done.stdout
 
 
 def test_memory_that_nobody_counts_shows_where_the_address_sanitizer_is(tmp_path: Path) -> None:
