@@ -224,6 +224,16 @@ def shown(change: Callable[[str], str]) -> Callable[[Members], None]:
     return edit
 
 
+def built(**build: str) -> Callable[[Members], None]:
+    """How the reproducers of the failures are said to be built."""
+
+    def edit(members: Members) -> None:
+        for name in [name for name in members if name.endswith("/run.json")]:
+            told(members, name, lambda data: data.update(build=build))
+
+    return edit
+
+
 def in_manifest(change: Callable[[dict[str, Any]], None]) -> Callable[[Members], None]:
     return lambda members: told(members, "manifest.json", change)
 
@@ -322,6 +332,8 @@ HIDDEN: dict[str, tuple[Callable[[Members], None], set[str]]] = {
     "beside a failure": (lambda m: m.update({"failures/x/readme.txt": b"x"}), {"member-extra"}),
     "reproducer of nothing": (shown(lambda text: "int main(void) { return 0; }\n"), {"evidence"}),
     "reproducer of less": (shown(lambda text: text.replace("aclrtFreeBuf(", "(void)(", 1)), {"evidence"}),
+    "reproducer for another flavour": (built(flavour="asan"), {"evidence"}),
+    "code in the compiler of a reproducer": (built(compiler="cc */ int x; /*"), {"evidence"}),
     "code in the head of a reproducer": (shown(lambda text: "/*\n */ int x; /*\n */\n" + text), {"evidence"}),
     "challenge": (in_results(lambda d: d["options"].update(challenge=7)), {"challenge", "journal"}),
 }
