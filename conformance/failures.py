@@ -16,6 +16,7 @@ from acl_cts.specs.program import Program, steps
 from acl_cts.specs.program_source import to_c
 from acl_cts.specs.program_text import format_line, format_program
 from acl_cts.specs.source_build import PLAIN, Build
+from acl_cts.specs.source_c import in_comment
 from acl_cts.specs.trace import End, Trace
 from acl_cts.specs.trace_json import trace_to_json
 
@@ -113,5 +114,5 @@ def _header(case: Case, outcome: Outcome, setting: Setting) -> str:
         ]
     if outcome.history:
         lines.append(f"fails only after the {len(outcome.history)} programs before-*.txt have run in the same process")
-    text = "\n".join(f" * {line}" for line in lines).replace("*/", "* /")
+    text = "\n".join(f" * {in_comment(' '.join(line.split()))}".rstrip() for line in lines)
     return f"/*\n{text}\n */\n"

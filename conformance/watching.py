@@ -14,7 +14,17 @@ from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import Call, Callback, Object, Parallel, Program, Read, UntilSame, size, steps, walk
 from acl_cts.specs.source_plan import RETURN, is_cell
 from acl_cts.specs.source_watch import Pointer, Same, Seen, Watched
-from acl_cts.specs.trace import CallRecord, LiveRecord, Output, Ptr, TouchRecord, Trace
+from acl_cts.specs.trace import (
+    CallRecord,
+    LiveRecord,
+    MemoryRecord,
+    Output,
+    Ptr,
+    Record,
+    SameRecord,
+    TouchRecord,
+    Trace,
+)
 
 LONGEST = 256
 """Bytes of a room that are compared; of a longer one the call decides nothing."""
@@ -28,20 +38,25 @@ BESIDE = frozenset({"common.threads", "common.no-crash", "common.no-exit", "comm
 HITS = "hits()"
 """In what a clause demands: which callbacks a call reaches."""
 
+TURNS = 16
+"""Turns that answered in different ways which are compared one by one."""
+
 MOST = 32
 """Addresses of which one that is like none of them is compared with each."""
 
-PLACES = "disjoint("
-"""In what a clause demands: where a data area lies, which an address alone does not tell."""
+PLACES = re.compile(r"\b(disjoint|callable)\(")
+"""In what a clause demands: where a data area lies, or that it is code, which an address alone does not tell."""
 
 
 def watched(finding: Finding, program: Program, trace: Trace, spec: Spec) -> Watched | None:
     """What the call or the read told that broke the clause of `finding`; None where none of its own did, or its answer
     does not tell."""
-    found = _counted(trace, finding) or _read(trace, finding) or _called(finding, program, trace, spec)
+    found = _counted(trace, finding) or _grown(trace, finding) or _read(trace, finding)
+    found = found or _called(finding, program, trace, spec)
     if found is None:
         return None
-    return replace(found, seen=tuple(_seen_before(found.step, finding, program, trace, spec)))
+    seen = _seen_before(found.step, finding, program, trace, spec)
+    return replace(found, seen=seen or (), decides=found.decides and seen is not None)
 
 
 def _called(finding: Finding, program: Program, trace: Trace, spec: Spec) -> Watched | None:
@@ -73,6 +88,15 @@ def _counted(trace: Trace, finding: Finding) -> Watched | None:
         return Watched(last.step, last.loops, lost=True)
     more = (last.objects - counts[0].objects, last.bytes - counts[0].bytes)
     return Watched(last.step, last.loops, live=more) if min(more) >= 0 and max(more) > 0 else None
+
+
+def _grown(trace: Trace, finding: Finding) -> Watched | None:
+    """The block in which the memory that the process holds grew without end."""
+    for record in trace.records:
+        if isinstance(record, MemoryRecord) and record.samples and record.step == finding.step:
+            last = record.samples[-1]
+            return Watched(record.step, record.loops, growth=(last.host, last.turns)) if last.host > 0 else None
+    return None
 
 
 def _read(trace: Trace, finding: Finding) -> Watched | None:
@@ -145,8 +169,8 @@ def _pointers(
                 yield Same(name, known=passed[kind])
         elif address in earlier:
             yield Same(name, like=earlier[address])
-        elif 0 < len(earlier) <= MOST and PLACES not in clause.ensures_text:
-            yield Same(name, unlike=tuple(earlier.values()))
+        elif 0 < len(earlier) <= MOST and not PLACES.search(clause.ensures_text):
+            yield Same(name, unlike=tuple(earlier.values()), foreign=tuple(sorted(passed.values())))
 
 
 def _passed(program: Program, spec: Spec) -> dict[str, str]:
@@ -178,25 +202,37 @@ def _answered(trace: Trace, finding: Finding) -> CallRecord | None:
 # --------------------------------------------------------------------------------------------------- what came before
 
 
-def _seen_before(step: int, finding: Finding, program: Program, trace: Trace, spec: Spec) -> Iterator[Seen]:
-    """What was answered in front of `step`: at the same place the same in every turn, and by no thread."""
+def _seen_before(step: int, finding: Finding, program: Program, trace: Trace, spec: Spec) -> tuple[Seen, ...] | None:
+    """What was answered in front of `step`; None when that cannot be compared: threads answered, or many turns in
+    different ways, not all of them recorded."""
     threads = _in_threads(program)
-    places: dict[int, set[Seen | None]] = {}
+    places: dict[int, list[CallRecord | TouchRecord]] = {}
     for record in trace.records:
-        if record.step < step and record.step not in threads and isinstance(record, CallRecord | TouchRecord):
-            places.setdefault(record.step, set()).add(_seen(record, spec))
-    for place, answers in sorted(places.items()):
-        first = next(iter(answers))
-        if len(answers) == 1 and first is not None:
-            content = bool(first.rooms) or first.crc is not None
-            needed = not content or _needed(place, finding, program, trace, spec)
-            yield first if needed else replace(first, rooms=(), crc=None)
+        if record.step < step and isinstance(record, CallRecord | TouchRecord):
+            if record.step in threads:
+                return None
+            places.setdefault(record.step, []).append(record)
+    found: list[Seen] = []
+    for place, records in sorted(places.items()):
+        answers = [_seen(record, spec) for record in records]
+        if len(set(answers)) > 1:
+            if len(records) > TURNS or any(map(_shortened, trace.records)):
+                return None
+            answers = [replace(each, loops=record.loops) for each, record in zip(answers, records, strict=True)]
+        content = any(each.rooms or each.crc is not None for each in answers)
+        needed = not content or _needed(place, finding, program, trace, spec)
+        found += dict.fromkeys(each if needed else replace(each, rooms=(), crc=None) for each in answers)
+    return tuple(found)
 
 
-def _seen(record: CallRecord | TouchRecord, spec: Spec) -> Seen | None:
+def _shortened(record: Record) -> bool:
+    """Whether it stands for turns that are not recorded."""
+    return isinstance(record, SameRecord)
+
+
+def _seen(record: CallRecord | TouchRecord, spec: Spec) -> Seen:
     if isinstance(record, TouchRecord):
-        crc = _crc(record)
-        return None if crc is None else Seen(record.step, crc=crc)
+        return Seen(record.step, crc=_crc(record))
     told = [(name, _number(value)) for name, value in record.outs]
     code = record.ret if isinstance(record.ret, int) else None
     return Seen(record.step, code, _integers(record, spec, told), _rooms(told))

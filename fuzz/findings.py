@@ -31,11 +31,15 @@ FOLDER = "findings"
 FINDING = "finding.json"
 SCRIPT = "repro.py"
 
+VARIES = "the library answers differently from time to time: another answer may be the same fault"
+"""What the reproducer of such a finding says first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One deduplicated, minimised discrepancy. `fails`: how many of `repeats` executions, each in a process of its own,
-    showed it again. `before`: programs that must go before it in the same process."""
+    showed it again. `before`: programs that must go before it in the same process. `varies`: the answers were not the
+    same each time."""
 
     bucket: Bucket
     program: Program
@@ -44,6 +48,7 @@ class Finding:
     fails: int
     repeats: int
     before: tuple[Program, ...] = ()
+    varies: bool = False
 
     @property
     def headline(self) -> str:
@@ -189,7 +194,13 @@ def _result(case: Case, finding: Finding) -> CaseResult:
 
 
 def _alone(finding: Finding) -> tuple[str, ...]:
-    """What the reproducer says of programs that it does not run."""
+    """What the reproducer says of itself: of programs that it does not run, and of chance."""
+    if finding.varies:
+        return (VARIES, *_first(finding))
+    return _first(finding)
+
+
+def _first(finding: Finding) -> tuple[str, ...]:
     if not finding.before:
         return ()
     first = counted(len(finding.before), "program")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from acl_cts.backends.backend import BackendError
 from acl_cts.conformance.draft import SUBJECT
 from acl_cts.conformance.scenario import asked_for
 from acl_cts.fuzz.choices import ALL_NULL, COUNT, NULLS, OPERATION, SLOT, SLOTS, SOME_NULL, TAG, Choices
@@ -168,6 +169,8 @@ class Generator:
             if possible[name]:
                 special += [getattr(Builder, name)] * share
         plain: list[Operation] = [_calling(form) for form in self.forms.values()]
+        if not plain:
+            raise BackendError("nothing can be called here: no function that is there makes a handle; use acl-cts run")
         return tuple(plain[k % len(plain)] for k in range(256 - len(special))) + tuple(special)
 
     def times(self, form: Form, byte: int, mark: int) -> int:

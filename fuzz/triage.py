@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,11 +20,14 @@ from acl_cts.fuzz.target import Answer, Target
 from acl_cts.specs.judgement import Verdict
 from acl_cts.specs.model import Spec
 from acl_cts.specs.oracle import judge
-from acl_cts.specs.program import Call, Parallel, Program, walk
-from acl_cts.specs.trace import End
+from acl_cts.specs.program import Call, Parallel, Program, Repeat, Statement, Steady, UntilSame, When, walk
+from acl_cts.specs.trace import End, MemoryRecord, Record, Trace
 
 REPEATS = 10
 """Executions, each in a new worker, that tell how reliably a finding shows."""
+
+GRACE = 5.0
+"""Seconds of them that a campaign may go on for after its time."""
 
 LOOKS = 6
 """Programs with one root that are minimised, to see whether they fall into different buckets; further ones are
@@ -101,8 +105,8 @@ class Triage:
         if root.verdict != Verdict.LEAK or root.function not in functions:
             return None
         family = functions[root.function].family
-        own = {name for name, function in functions.items() if function.family == family}
-        rest = tuple(s for s in program.body if not any(isinstance(c, Call) and c.function in own for c in walk((s,))))
+        own = frozenset(name for name, function in functions.items() if function.family == family)
+        rest = _without(program.body, own)
         candidate = self.mender.mend(Program(rest))
         if rest == program.body or not any(isinstance(s, Call) for s in walk(candidate.body)):
             return None
@@ -132,16 +136,22 @@ class Triage:
         return smaller if self._meets(root, smaller) is not None else program
 
     def _repeated(self, root: Root, program: Program, attempt: Attempt, before: tuple[Program, ...]) -> Finding | None:
-        fails = 0
-        for _ in range(REPEATS):
+        """The finding, with how often it shows: less often asked when time is up and each time takes long."""
+        fails = repeats = 0
+        answers: set[tuple[Record, ...]] = set()
+        started = time.monotonic()
+        while repeats < REPEATS and not (repeats and self.stop() and time.monotonic() - started > GRACE):
             again = self._shows(root, program, before)
-            fails += again is not None
-            attempt = again or attempt
+            repeats += 1
+            if again is not None:
+                fails += 1
+                attempt = again
+                answers.add(_answered(again.trace))
         bucket = Bucket(self.target.name, root, state_of(self.spec, program, attempt.trace, attempt.judgement))
         if bucket in self.buckets:
             return None
         self.buckets.add(bucket)
-        return Finding(bucket, program, attempt, self.setting, fails, REPEATS, before)
+        return Finding(bucket, program, attempt, self.setting, fails, repeats, before, len(answers) > 1)
 
     def _shows(self, root: Root, program: Program, before: Sequence[Program] = ()) -> Attempt | None:
         """What a new worker answers, if it has the same root."""
@@ -161,6 +171,31 @@ class Triage:
         if threaded(program):  # which of two calls that race is told of, is chance
             found = replace(found, function=root.function, frames=root.frames)
         return attempt if found == root else None
+
+
+def _without(statements: tuple[Statement, ...], functions: frozenset[str]) -> tuple[Statement, ...]:
+    """`statements` without calls of `functions`, in blocks too."""
+    kept: list[Statement] = []
+    for statement in statements:
+        match statement:
+            case Call(function=function) | UntilSame(call=Call(function=function)) if function in functions:
+                continue
+            case Repeat(body=body) | When(body=body) | Steady(body=body):
+                body = _without(body, functions)
+                if body:
+                    kept.append(replace(statement, body=body))
+            case Parallel(branches=branches):
+                called = {s.function for branch in branches for s in walk(branch) if isinstance(s, Call)}
+                if not called & functions:
+                    kept.append(statement)
+            case _:
+                kept.append(statement)
+    return tuple(kept)
+
+
+def _answered(trace: Trace) -> tuple[Record, ...]:
+    """What was answered but for measured memory."""
+    return tuple(record for record in trace.records if not isinstance(record, MemoryRecord))
 
 
 def _killed(attempt: Attempt) -> bool:

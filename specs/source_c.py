@@ -39,7 +39,7 @@ from acl_cts.specs.program import (
 )
 from acl_cts.specs.program_text import format_line
 from acl_cts.specs.source_build import PLAIN, Build
-from acl_cts.specs.source_c_parts import HEAD, MAIN, PIECES, RESERVED, patient, threaded
+from acl_cts.specs.source_c_parts import HEAD, MAIN, PIECES, RESERVED, threaded, told_of
 from acl_cts.specs.source_plan import (
     RETURN,
     Names,
@@ -65,6 +65,7 @@ from acl_cts.specs.source_watch import (
     Watched,
     as_seen,
     comparison,
+    comparison_growth,
     comparison_live,
     comparison_read,
     pointer_of,
@@ -111,7 +112,7 @@ class _Writer:
         for line in plan.interface.typedefs:
             reserved |= words(line)
         self.names = Names(reserved | set(plan.interface.callbacks), marked=plan.threaded)
-        pieces = patient(PIECES) if ends is End.TIMEOUT else PIECES
+        pieces = told_of(PIECES) if ends in _WATCHED_OVER else PIECES
         self.pieces = threaded(pieces) if plan.threaded else pieces
         self.threads: list[str] = []
         self.lines: list[str] = []
@@ -155,9 +156,7 @@ class _Writer:
 
     def comment(self, comment: str) -> str:
         """The comment at the top; nothing in it can end it early."""
-        safe = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", comment)
-        safe = safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
-        lines = [*safe.splitlines(), ""] if safe.strip() else []
+        lines = [*in_comment(comment).splitlines(), ""] if comment.strip() else []
         lines += [
             f"Standalone form of a program of acl-cts (program format {FORMAT}).",
             *self.build.told(self.plan.threaded),
@@ -172,7 +171,7 @@ class _Writer:
         lines = [f"compare with what the suite saw: {line}" for line in told]
         if not told or (self.watched is None and self.ends is End.COMPLETED):
             return _said(lines)
-        over = f"not shown here: all came to its end; {told[0]}"
+        over = f"not shown here: every call returned; {told[0]}"
         if self.watched is None:
             return _said([over, *lines[1:]])
         ended = self.ends is not End.COMPLETED
@@ -278,7 +277,8 @@ class _Writer:
                 self.block(body)
                 self.put("}")
             case Exit():
-                self.put('say("exit\\n");', *(["ended = true;"] if self.ends is End.EXIT else []), "exit(0);")
+                over = ["progress->ended = true;"] if self.ends in _WATCHED_OVER else []
+                self.put('say("exit\\n");', *over, "exit(0);")
             case Parallel():
                 self.parallel(statement)
 
@@ -293,11 +293,14 @@ class _Writer:
 
     def steady(self, statement: Steady) -> None:
         turn = self.names.name("turn", "turn")
+        watched = self.watched_here
         self.put(
             f"for (unsigned long {turn} = 0; steady({self.text(statement)}, {turn}, {statement.at_least}); {turn}++) {{"
         )
         self.block(statement.body)
         self.put("}")
+        if watched is not None and watched.growth is not None:
+            self.watch(comparison_growth(watched.growth), watched)
 
     def parallel(self, statement: Parallel) -> None:
         """A function for each thread; they start together, and what they say comes when all have ended."""
@@ -391,7 +394,9 @@ class _Writer:
     def as_seen(self, signature: Signature | None) -> None:
         """Compare with what the suite saw, where that matters for what is watched."""
         seen = () if self.watched is None else self.watched.seen
-        self.put(*(text for each in seen if each.step == self.step and (text := as_seen(each, signature))))
+        for each in seen:
+            if each.step == self.step and (text := as_seen(each, signature)):
+                self.in_turn(text, each.loops or ())
 
     @property
     def watched_here(self) -> Watched | None:
@@ -400,6 +405,8 @@ class _Writer:
 
     def watch(self, comparing: str, watched: Watched) -> None:
         """Compare what was just told, in the turn that is watched; the rooms of a call are still there."""
+        if not watched.decides:
+            self.put("as_seen(false); /* not all that matters can be compared */")
         self.in_turn(comparing, watched.loops)
 
     def in_turn(self, text: str, loops: tuple[int, ...]) -> None:
@@ -620,25 +627,34 @@ _ATTEMPT = "@attempt"
 
 _CODES = {
     End.COMPLETED: "0 whatever the calls answer, which is left to be compared; 1 a sanitizer sees a fault; 2 usage",
-    End.CRASH: '0, with "not shown here", all calls return; 2 usage; others, and death by a signal: the fault is shown',
-    End.EXIT: '0, with "not shown here", all calls return; 2 usage; others: the library ends the process',
+    End.CRASH: '0, with "not shown here", all calls return; 1 a sanitizer sees a fault; 2 usage; else a signal. A last '
+    "line that is another call than the one above is another fault",
+    End.EXIT: '0, with "not shown here", all calls return; 1 the library ends the process; 2 usage',
     End.TIMEOUT: '0, with "not shown here", all calls return; 1 one does not; 2 usage',
     End.RACE: "0 the fault is not shown, which chance decides too; 1 the sanitizer sees it; 2 usage",
 }
 _WATCHED = "0 the fault is not shown, or is left to be compared; 1 it is shown, or a sanitizer sees one; 2 usage"
 """What the exit codes mean, by how the fault shows."""
 
+_WATCHED_OVER = frozenset({End.EXIT, End.TIMEOUT})
 _FIRST = {
-    End.EXIT: "    atexit(too_early);\n",
-    End.TIMEOUT: "    signal(SIGALRM, stuck);\n    alarm(PATIENCE);\n",
+    End.EXIT: "    if ((child = begin_below()) > 0)\n        return watch_over(child, 0);\n",
+    End.TIMEOUT: "    if ((child = begin_below()) > 0)\n        return watch_over(child, PATIENCE);\n",
 }
-_LAST = {End.EXIT: "    ended = true;\n"}
+_LAST = dict.fromkeys(_WATCHED_OVER, "    progress->ended = true;\n")
 """What `main` does before and after the calls, by how the fault shows."""
 
 _PIECE = 65536
 """Bytes of a repeating pattern that are written at once; a multiple of 256, so that ramps go on."""
 
 _C_WORDS = frozenset({"typedef", "void", "const", "struct", "enum", "unsigned", "int", "char", "long", "size_t"})
+
+
+def in_comment(text: str) -> str:
+    """`text` so that nothing in it ends or begins a comment, or joins its lines."""
+    safe = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", text)
+    safe = safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+    return re.sub(r"\\[ ]*$", "", safe, flags=re.MULTILINE)
 
 
 def _is_data(value: Value | None) -> bool:

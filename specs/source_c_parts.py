@@ -16,6 +16,8 @@ HEAD = """\
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 """
 
@@ -214,30 +216,61 @@ static void dirty_heap(void)
 }""",
     ),
     (
-        "ended too_early",
+        "progress begin_below watch_over child",
         """\
-/* Whether the program came to its end by itself. */
-static bool ended;
+/* What the process that makes the calls tells the one that watches over it. */
+struct progress {
+    unsigned long calls;
+    bool ended;
+};
+static volatile struct progress *progress;
+static pid_t child;
 
-static void too_early(void)
+enum { PATIENCE = 20 }; /* seconds for a call */""",
+    ),
+    (
+        "begin_below",
+        """\
+static pid_t begin_below(void)
 {
-    if (ended)
-        return;
-    puts("\\nshown here: the process ends");
+    void *shared = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    progress = shared;
     fflush(stdout);
-    _exit(1);
+    pid_t below = shared == MAP_FAILED ? -1 : fork();
+    if (below < 0) {
+        perror("fork");
+        exit(2);
+    }
+    return below;
 }""",
     ),
     (
-        "PATIENCE stuck",
+        "watch_over",
         """\
-enum { PATIENCE = 20 }; /* seconds for a call */
-
-static void stuck(int number)
+static int watch_over(pid_t below, unsigned patience)
 {
-    static const char text[] = "\\nshown here: it does not return\\n";
-    (void)number;
-    _exit(write(1, text, sizeof text - 1) < 0 ? 3 : 1);
+    int status = 0;
+    unsigned idle = 0;
+    unsigned long calls = 0;
+    while (waitpid(below, &status, WNOHANG) == 0) {
+        usleep(100000);
+        idle = progress->calls == calls ? idle + 1 : 0;
+        calls = progress->calls;
+        if (patience > 0 && idle > 10 * patience) {
+            kill(below, SIGKILL);
+            waitpid(below, &status, 0);
+            puts("\\nshown here: it does not return");
+            return 1;
+        }
+    }
+    if (WIFSIGNALED(status)) {
+        printf("\\nended by signal %d\\n", WTERMSIG(status));
+        return 128 + WTERMSIG(status);
+    }
+    if (progress->ended)
+        return WEXITSTATUS(status);
+    puts("\\nshown here: the process ends");
+    return 1;
 }""",
     ),
     (
@@ -529,7 +562,7 @@ static void show_bytes(const char *name, const unsigned char *data, size_t size)
     if (size > 128)
         say("%lu bytes, crc32 %08x, ", (unsigned long)size, checksum(0, data, size));
     for (size_t k = 0; k < size && k < 128; k++)
-        printf("%02x", data[k]);
+        say("%02x", data[k]);
     say(size > 128 ? "..." : "");
 }""",
     ),
@@ -721,6 +754,9 @@ static long held(void)
     (
         "steady",
         """\
+static long grown;
+static unsigned long grown_turns;
+
 /* Whether there is another turn; says in the end how much memory was not given back since the first ones. */
 static bool steady(const char *text, unsigned long turn, unsigned long turns)
 {
@@ -729,9 +765,24 @@ static bool steady(const char *text, unsigned long turn, unsigned long turns)
     if (turn == warm)
         before = held();
     quiet = turn > 0 && turn < turns;
-    if (turn == turns)
-        say("%s -> after %lu turns %ld bytes more are held\\n", text, turns - warm, held() - before);
+    if (turn == turns) {
+        grown = held() - before;
+        grown_turns = turns - warm;
+        say("%s -> after %lu turns %ld bytes more are held\\n", text, grown_turns, grown);
+    }
     return turn < turns;
+}""",
+    ),
+    (
+        "growth_shown",
+        """\
+/* Whether the memory that is held grows about as fast as the suite saw; too few turns tell nothing. */
+static enum answer growth_shown(double bytes, double turns)
+{
+    const double expected = bytes / turns * (double)grown_turns;
+    if (expected < 65536)
+        return OPEN;
+    return (double)grown > expected / 2 ? SHOWN : (double)grown < expected / 8 ? OTHERWISE : OPEN;
 }""",
     ),
     (
@@ -870,7 +921,6 @@ def threaded(pieces: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
         "static char text[": "static _Thread_local char text[",
         "static char hits[": "static _Thread_local char hits[",
         "static enum { NO_CALL": "static _Thread_local enum { NO_CALL",
-        'printf("%02x"': 'say("%02x"',
     }
     changed: list[tuple[str, str]] = []
     for defines, code in pieces:
@@ -882,7 +932,7 @@ def threaded(pieces: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
     return (*changed, _PARALLEL)
 
 
-def patient(pieces: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """`pieces` for a program of which a call does not return: each call starts the clock anew."""
+def told_of(pieces: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """`pieces` for a program that another process watches over: each call tells it."""
     started = "static void begin(const char *text)\n{\n"
-    return tuple((defines, code.replace(started, f"{started}    alarm(PATIENCE);\n")) for defines, code in pieces)
+    return tuple((defines, code.replace(started, f"{started}    progress->calls++;\n")) for defines, code in pieces)

@@ -348,5 +348,6 @@ def _comment(comment: str) -> str:
         *([""] if lines else []),
         f"Standalone form of a program of acl-cts (program format {FORMAT}). Run: python3 repro.py LIBRARY [DEVICE]",
         "Each line says what was called, what it returned and what it wrote; the last line names a call that crashed.",
+        "Exit code: 0 whatever the calls answer: the C form of it compares; 2 usage, or no library to be loaded.",
     ]
     return "#!/usr/bin/env python3\n" + "\n".join(f"# {line}".rstrip() for line in lines)

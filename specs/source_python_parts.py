@@ -119,7 +119,8 @@ def default_room(size):
 def function(name, result, *arguments):
     pointer = getattr(LIBRARY, name, None)
     if pointer is None:
-        sys.exit(f"the library has no {name}")
+        print(f"the library has no {name}", file=sys.stderr)
+        sys.exit(2)
     pointer.restype, pointer.argtypes = result, arguments
     return pointer
 
@@ -375,11 +376,13 @@ def threaded(runtime: str) -> str:
 
 MAIN = """\
 if len(sys.argv) < 2:
-    sys.exit(f"usage: {sys.argv[0]} LIBRARY [DEVICE]")
+    print(f"usage: {sys.argv[0]} LIBRARY [DEVICE]", file=sys.stderr)
+    sys.exit(2)
 try:
     LIBRARY = ctypes.CDLL(sys.argv[1])
 except OSError as error:
-    sys.exit(str(error))
+    print(f"{error}; one with sanitizers or hooks for coverage needs repro.c", file=sys.stderr)
+    sys.exit(2)
 
 @FUNCTIONS@
 AGAIN = @AGAIN@

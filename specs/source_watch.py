@@ -10,14 +10,18 @@ from acl_cts.specs.source_plan import RETURN
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the call at `step`, or the read of a data area, answered in every turn. `ret`: the code, None for a pointer.
-    `outs`: integer outputs and NULL, None for one left untouched. `rooms`: whole contents. `crc`: of what was read."""
+    """What the call at `step`, or the read of a data area, answered: in the turn `loops`, None in every one.
+
+    `ret`: the code, None for a pointer. `outs`: integer outputs and NULL, None for one left untouched. `rooms`: whole
+    contents. `crc`: of what was read.
+    """
 
     step: int
     ret: int | None = None
     outs: tuple[tuple[str, int | None], ...] = ()
     rooms: tuple[tuple[str, bytes], ...] = ()
     crc: int | None = None
+    loops: tuple[int, ...] | None = None
 
 
 Pointer = tuple[int, tuple[int, ...], str]
@@ -27,12 +31,14 @@ Pointer = tuple[int, tuple[int, ...], str]
 @dataclass(frozen=True, slots=True)
 class Same:
     """An address is compared: the output `name` is `known`, a callback or an object of the user by its C expression, or
-    it is `like` one that was given before, or none of them: `unlike`, and not NULL."""
+    it is `like` one that was given before, or none of those that were (`unlike`) or that the user passed (`foreign`),
+    nor NULL."""
 
     name: str
     known: str = ""
     like: Pointer | None = None
     unlike: tuple[Pointer, ...] = ()
+    foreign: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class Watched:
     fault shows when all of that comes again, after all that was `seen` before has come again: otherwise the same answer
     may be as it should be. `memory`: the fault is that the call changed what it was lent. `live`: of a count, the
     objects and bytes that lived beyond those of the first count. `lost`: at a count, memory was lost that nobody
-    counts.
+    counts. `growth`: bytes, in so many turns, by which the memory held grew.
     """
 
     step: int
@@ -62,6 +68,7 @@ class Watched:
     memory: bool = False
     live: tuple[int, int] | None = None
     lost: bool = False
+    growth: tuple[int, int] | None = None
 
     @property
     def otherwise(self) -> str:
@@ -70,6 +77,8 @@ class Watched:
             return "no memory is lost"
         if self.memory:
             return "what the call was lent is whole"
+        if self.growth is not None:
+            return "memory does not grow so"
         if self.crc is not None:
             return "what is read is another content"
         return "the call answered otherwise" if self.live is None else "all was given back"
@@ -102,7 +111,7 @@ def comparison(watched: Watched, signature: Signature) -> str:
     same += [_same_room(name, content) for name, content in watched.rooms]
     same += [] if watched.hits is None else [f"hits_reached() == {watched.hits}"]
     same += [each for pointer in watched.pointers for each in _same_pointer(pointer, watched.noted)]
-    return f"watch({' && '.join(same) or 'true'} ? {'SHOWN' if watched.decides else 'OPEN'} : OTHERWISE);"
+    return f"watch({' && '.join(same) or 'true'} ? SHOWN : OTHERWISE);"
 
 
 def as_seen(seen: Seen, signature: Signature | None) -> str:
@@ -125,6 +134,11 @@ def comparison_read(watched: Watched) -> str:
     return f"watch(read_crc == {watched.crc:#x} ? SHOWN : OTHERWISE);"
 
 
+def comparison_growth(growth: tuple[int, int]) -> str:
+    """The same after a block that is repeated until memory grows no more."""
+    return f"watch(growth_shown({growth[0]}, {growth[1]}));"
+
+
 def comparison_live(watched: Watched) -> str:
     """The same right after a count. Another number of what lives may be as it should be, and decides nothing."""
     if watched.live is None:
@@ -143,7 +157,8 @@ def _same_pointer(same: Same, noted: tuple[Pointer, ...]) -> list[str]:
         return [f"{here} == (uintptr_t){same.known}"]
     if same.like is not None:
         return [f"{here} == noted[{noted.index(same.like)}]"]
-    return [f"{here} != 0", *(f"{here} != noted[{noted.index(each)}]" for each in same.unlike)]
+    others = ["0", *(f"(uintptr_t){each}" for each in same.foreign)]
+    return [f"{here} != {each}" for each in [*others, *(f"noted[{noted.index(each)}]" for each in same.unlike)]]
 
 
 def _same_room(name: str, content: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from acl_cts.backends.backend import Options
@@ -15,12 +16,18 @@ from acl_cts.specs.oracle import judge
 from acl_cts.specs.program_text import parse_program
 
 
-def finding_of(library: Path, *texts: str, backend: str = "core", timeout: float = 2.0) -> Finding:
+def finding_of(
+    library: Path,
+    *texts: str,
+    backend: str = "core",
+    timeout: float = 2.0,
+    stop: Callable[[], bool] = lambda: False,
+) -> Finding:
     """What the last of these programs shows in `library`, executed after the others."""
     spec, programs = load_spec(), [parse_program(text) for text in texts]
     options = Options(library=str(library), call_timeout=timeout, thread_safe=True)
     with contextlib.ExitStack() as stack:
-        lane = open_lane(stack, spec, backend, options, set(), lambda: False)
+        lane = open_lane(stack, spec, backend, options, set(), stop)
         lane.target.session.restart()
         answer = lane.target.run_alone(programs[-1], programs[:-1], leaks=len(texts) == 1)
         attempt = Attempt(answer.trace, judge(spec, programs[-1], answer.trace))

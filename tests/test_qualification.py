@@ -335,6 +335,8 @@ HIDDEN: dict[str, tuple[Callable[[Members], None], set[str]]] = {
     "reproducer for another flavour": (built(flavour="asan"), {"evidence"}),
     "code in the compiler of a reproducer": (built(compiler="cc */ int x; /*"), {"evidence"}),
     "code in the head of a reproducer": (shown(lambda text: "/*\n */ int x; /*\n */\n" + text), {"evidence"}),
+    "code behind joined lines": (shown(lambda text: "/*\n * a *\\\n/\nint x;\n/*\n */\n" + text), {"evidence"}),
+    "code behind a trigraph": (shown(lambda text: "/*\n * a *??/\n/\nint x;\n/*\n */\n" + text), {"evidence"}),
     "challenge": (in_results(lambda d: d["options"].update(challenge=7)), {"challenge", "journal"}),
 }
 """The same by somebody who made manifest, seal and totals fit."""

@@ -12,12 +12,18 @@ import pytest
 from needed import need_clang
 from planted import build_planted
 from reproducers import build_line, built_as_told, finding_of, run, stored
-from target_build import TARGETS, build
+from target_build import TARGETS, Target, build
 
-from acl_cts.backends.core_backend import build_core
+from acl_cts.backends.backend import BackendError, Options
+from acl_cts.backends.core_backend import CoreBackend, build_core
 from acl_cts.backends.core_defects import load_defects
 from acl_cts.backends.native.build import LIBRARY, compile_c, flavour_flags
+from acl_cts.conformance.failures import reproducer
+from acl_cts.fuzz import triage
+from acl_cts.fuzz.findings import VARIES
+from acl_cts.reports.results import CaseResult
 from acl_cts.specs.loader import load_spec
+from acl_cts.specs.oracle import judge
 from acl_cts.specs.program import steps
 from acl_cts.specs.program_source import to_c
 from acl_cts.specs.program_text import parse_program
@@ -57,6 +63,47 @@ int aclrtAllocBuf(void **buf, size_t size)
     return memory[size / 2];
 }
 """
+CLOCK = """\
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+int aclrtAllocBuf(void **buf, size_t size)
+{
+    *buf = malloc(size);
+    return 0;
+}
+
+int aclrtGetBufChainNum(void *buf, uint32_t *num)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    *num = buf != NULL ? (uint32_t)now.tv_nsec | 1024 : 0;
+    return 0;
+}
+"""
+BOTH = """\
+steady in 1024 to 2**22:
+    d = aclrtAllocatorCreateDesc()
+    a = aclrtAllocBuf(size=64)
+    aclrtAllocatorDestroyDesc(allocatorDesc=d)
+    aclrtFreeBuf(buf=a)
+"""
+GROWTH = """\
+steady in 1024 to 2**22:
+    a = aclrtAllocBuf(size=64)
+    aclrtFreeBuf(buf=a)
+"""
+REGISTERED = """\
+d = aclrtAllocatorCreateDesc()
+aclrtAllocatorSetObjToDesc(allocatorDesc=d, allocator=obj(1))
+aclrtAllocatorSetAllocFuncToDesc(allocatorDesc=d, func=cb(1))
+aclrtAllocatorSetFreeFuncToDesc(allocatorDesc=d, func=cb(1))
+aclrtAllocatorSetGetAddrFromBlockFuncToDesc(allocatorDesc=d, func=cb(1))
+s = aclrtCreateStream()
+aclrtAllocatorRegister(stream=s, allocatorDesc=d)
+aclrtAllocatorGetByStream(stream=s)
+"""
 PRIVATE = "a = aclrtAllocBuf(size=64)\naclrtGetBufUserData(buf=a, size=4, offset=0)\n"
 
 
@@ -88,7 +135,7 @@ def test_a_write_beyond_an_output_shows_in_every_flavour(tmp_path: Path, flavour
     assert told.startswith("aclrtGetBufChainNum(")
     code, told = run(repro, build_core(flavour))
     assert code == 0
-    assert told.startswith("not shown here: all came to its end; expected at step 1")
+    assert told.startswith("not shown here: every call returned; expected at step 1")
     if flavour == "plain":  # Python would have to be started with a sanitizer's runtime
         script = [sys.executable, place / "repro.py"]
         done = [subprocess.run([*script, each], capture_output=True, check=False) for each in (library, build_core())]
@@ -122,9 +169,15 @@ def test_memory_that_nobody_counts_shows_where_the_address_sanitizer_is(tmp_path
     assert (code, told[:46]) == (0, "not shown here: no memory is lost; expected at")
 
 
-def test_a_call_that_does_not_return_is_told(tmp_path: Path) -> None:
-    library = defective("append-to-itself-makes-a-ring", "plain")
-    found = finding_of(library, ITSELF, backend="core:plain", timeout=0.3)
+def odd(folder: Path, *defines: str) -> Path:
+    """One of the libraries in `odd_answers.c`."""
+    return build(Target(f"odd-{'-'.join(defines)}", "", 1, "odd_answers.c", defines), folder)
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_call_that_does_not_return_is_told(tmp_path: Path, deaf: bool) -> None:
+    library = odd(tmp_path, "DEAF") if deaf else defective("append-to-itself-makes-a-ring", "plain")
+    found = finding_of(library, FRESH if deaf else ITSELF, backend="core:plain", timeout=0.3)
     assert found.bucket.root.verdict == "timeout"
     place = stored(found, tmp_path)
     text = (place / "repro.c").read_text()
@@ -133,17 +186,99 @@ def test_a_call_that_does_not_return_is_told(tmp_path: Path) -> None:
     repro = built_as_told(place)
     assert run(repro, library) == (1, "shown here: it does not return")
     code, told = run(repro, build_core())
-    assert (code, told[:15]) == (0, "not shown here:")
+    assert (code, told[:33]) == (0, "not shown here: every call return")
 
 
-def test_the_end_of_the_process_is_told(tmp_path: Path) -> None:
-    library = compile_c("libleaves.so", {"leaves.c": LEAVES}, LIBRARY)
+@pytest.mark.parametrize("quietly", [False, True])
+def test_the_end_of_the_process_is_told(tmp_path: Path, quietly: bool) -> None:
+    library = odd(tmp_path, "LEAVES") if quietly else compile_c("libleaves.so", {"leaves.c": LEAVES}, LIBRARY)
     found = finding_of(library, "a = aclrtAllocBuf(size=64)\n", backend="core:plain")
     assert found.bucket.root.clause == "common.no-exit"
     repro = built_as_told(stored(found, tmp_path))
     assert run(repro, library) == (1, "shown here: the process ends")
     code, told = run(repro, build_core())
+    assert (code, told[:33]) == (0, "not shown here: every call return")
+
+
+def test_memory_that_grows_shows_by_how_fast_it_does(tmp_path: Path) -> None:
+    library = odd(tmp_path, "GROWS")
+    found = finding_of(library, GROWTH, backend="core:plain")
+    assert found.bucket.root.verdict == "leak"
+    repro = built_as_told(stored(found, tmp_path))
+    code, told = run(repro, library)
+    assert (code, told[:12]) == (1, "shown here: ")
+    code, told = run(repro, build_core())
+    assert (code, told[:42]) == (0, "not shown here: memory does not grow so; e")
+
+
+def test_growth_is_laid_to_the_family_that_grows(tmp_path: Path) -> None:
+    """The first that gives back in the block is another one."""
+    found = finding_of(odd(tmp_path, "GROWS"), BOTH, backend="core:plain")
+    assert (found.bucket.root.clause, found.bucket.root.function) == ("mbuf.free.gives-back", "aclrtFreeBuf")
+
+
+def test_when_time_is_up_a_finding_is_repeated_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = build_planted("alloc-of-64-kib-refused")
+    text = "a = aclrtAllocBuf(size=2**16)\n"
+    assert finding_of(library, text, stop=lambda: True).repeats == 10
+    monkeypatch.setattr(triage, "GRACE", 0.0)
+    assert finding_of(library, text).repeats == 10
+    found = finding_of(library, text, stop=lambda: True)
+    assert (found.fails, found.repeats) == (1, 1)
+
+
+def test_a_library_that_makes_no_handle_is_refused_in_one_line(tmp_path: Path) -> None:
+    library = compile_c("libnone.so", {"none.c": "int aclrtGetBufChainNum(void)\n{\n    return 1;\n}\n"}, LIBRARY)
+    with pytest.raises(BackendError, match="no function that is there makes a handle"):
+        finding_of(library, NUMBER, backend="core:plain")
+
+
+REFUSING = ("CORE_ANSWER_LENGTH_ZERO=1",)
+"""A core that refuses the data length 0, as it may."""
+
+
+@pytest.mark.parametrize(
+    ("defines", "text"),
+    [
+        (("ZERO", "FIRST"), "repeat i in 2:\n    aclrtSetBufDataLen(buf=a, len=0)\n"),
+        (("ZERO",), "aclrtSetBufDataLen(buf=a, len=0)\n"),
+        (
+            ("ZERO",),
+            "parallel:\n    branch:\n        aclrtSetBufDataLen(buf=a, len=0)\n    branch:\n"
+            "        b = aclrtAllocBuf(size=64)\n",
+        ),
+    ],
+)
+def test_an_answer_that_another_one_before_makes_right_is_no_fault(
+    tmp_path: Path, defines: tuple[str, ...], text: str
+) -> None:
+    whole = f"a = aclrtAllocBuf(size=64)\naclrtSetBufDataLen(buf=a, len=9)\n{text}aclrtGetBufDataLen(buf=a)\n"
+    spec, program, library = load_spec(), parse_program(whole), odd(tmp_path, *defines)
+    with CoreBackend().open(Options(library=str(library), thread_safe=True)) as session:
+        trace = session.run(program)
+    found = judge(spec, program, trace)
+    assert found.discrepancies
+    result = CaseResult("case", found.verdict, discrepancies=found.discrepancies)
+    (tmp_path / "repro.c").write_text(reproducer(program, result, trace, spec))
+    repro = built_as_told(tmp_path)
+    assert run(repro, library)[0] == (0 if "parallel" in text else 1)
+    code, told = run(repro, build_core("plain", REFUSING))
+    assert (code, told[:31]) == (0, "compare with what the suite saw")
+
+
+def test_a_wrong_address_is_told_from_what_the_user_passed(tmp_path: Path) -> None:
+    library = odd(tmp_path, "OBJECT")
+    repro = built_as_told(stored(finding_of(library, REGISTERED, backend="core:plain"), tmp_path))
+    assert run(repro, library)[0] == 1
+    code, told = run(repro, build_core())
     assert (code, told[:15]) == (0, "not shown here:")
+
+
+def test_a_library_that_answers_in_another_way_each_time_is_told(tmp_path: Path) -> None:
+    library = compile_c("libclock.so", {"clock.c": CLOCK}, LIBRARY)
+    found = finding_of(library, "a = aclrtAllocBuf(size=64)\naclrtGetBufChainNum(headBuf=a)\n", backend="core:plain")
+    assert found.varies
+    assert VARIES in (stored(found, tmp_path) / "repro.c").read_text()
 
 
 @pytest.mark.parametrize(("define", "clause"), [("BEFORE", "common.caller-memory"), ("PAST", "common.no-crash")])

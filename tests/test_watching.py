@@ -102,10 +102,6 @@ aclrtAllocatorSetFreeFuncToDesc(allocatorDesc=d, func=cb(1))
 aclrtAllocatorSetGetAddrFromBlockFuncToDesc(allocatorDesc=d, func=cb(1))
 s = aclrtCreateStream()
 """
-NO_ADVISE = f"""\
-{COMPLETE}aclrtAllocatorRegister(stream=s, allocatorDesc=d)
-aclrtAllocatorGetByStream(stream=s)
-"""
 DESTROYED = f"""\
 {COMPLETE}aclrtAllocatorSetAllocAdviseFuncToDesc(allocatorDesc=d, func=cb(1))
 aclrtAllocatorRegister(stream=s, allocatorDesc=d)
@@ -176,7 +172,6 @@ def ended(binary: Path, library: Path) -> Ended:
         ("append-behind-the-head", POINTERS_IN_TURNS),
         ("copy-is-the-original", COPIED),
         ("fresh-length-uninitialised", FRESH),
-        ("fresh-advise-uninitialised", NO_ADVISE),
         ("destroy-clears-one-registered-slot", DESTROYED),
         ("destroy-calls-the-free-function", REACHED),
         ("copy-has-its-own-area", SHARED),

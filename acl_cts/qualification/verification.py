@@ -71,6 +71,9 @@ NATIVE = ("acl", "core")
 
 FILTERS = ("families", "functions", "groups", "clauses", "cases")
 
+_COMMENT = re.compile(r"/\*\n(?: \*(?: (?!.*(?:\*/|/\*|\?\?|\\$))[^\r\n]*)?\n)+ \*/\n", re.MULTILINE)
+"""A comment and nothing else: a line of it neither ends it nor runs into the next one."""
+
 Watch = Callable[[int, int], None]
 """Is told how many traces were judged again, and of how many."""
 
@@ -351,7 +354,7 @@ class _Verifier:
             return
         body = reproducer(program, case, again.traces.get(case.id), self.spec, build)
         head = shown.removesuffix(body)
-        if head == shown or not (head.startswith("/*\n") and head.endswith(" */\n") and head.count("*/") == 1):
+        if head == shown or not _COMMENT.fullmatch(head):
             self._wrong(Wrong.EVIDENCE, where, "the reproducer is not that of the program and its failure")
 
     # -- the journal
