@@ -213,9 +213,14 @@ class Machine:
         """What a count of live objects must depend on; None while something's life is unknown."""
         if any(item.alive is UNKNOWN for item in self.objects):
             return None
-        if any(UNKNOWN in c.values() for c in self.collections.values()):
+        if any(UNKNOWN in c.values() for c in self.collections.values()) or self.orphaned():
             return None
         return self.certain()
+
+    def orphaned(self) -> bool:
+        """Whether a keyed collection holds something for an object that is gone: whether that went with it, nothing
+        says."""
+        return any(isinstance(key, Obj) and key.alive is not True for keys in self.collections.values() for key in keys)
 
     def certain(self) -> tuple[Any, ...]:
         """What is certainly live, as a count of live objects may depend on it: how many objects in which shape."""

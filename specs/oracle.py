@@ -679,7 +679,8 @@ class _Judge:
             self.settles |= {each.doubt for each in unsure}
             for item in unsure:
                 self.machine.end(item, False)
-        return certain if all(each.doubt in self.settles for each in unsure) else None
+        known = all(each.doubt in self.settles for each in unsure) and not self.machine.orphaned()
+        return certain if known else None
 
     def _balance_clause(self, called: list[_Called]) -> Clause | None:
         """The clause that a difference breaks: of an injected fault, of what gave something back, or else the family's:

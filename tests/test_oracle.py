@@ -11,7 +11,10 @@ from typing import cast
 import pytest
 from oracle_programs import SPEC, Told, complete, ending, names, notes, tell
 
+from acl_cts.backends.backend import Options
+from acl_cts.backends.registry import open_backend
 from acl_cts.specs.judgement import Strength, Verdict
+from acl_cts.specs.oracle import judge
 from acl_cts.specs.program_text import parse_program
 from acl_cts.specs.trace import (
     Breach,
@@ -639,6 +642,25 @@ def test_more_live_objects_than_before_are_a_leak_told_once() -> None:
         grown = told.change(told.trace.records.index(second, 1), more).judged()
         assert grown.verdict is Verdict.LEAK
         assert names(grown) == ["mbuf.free.gives-back"]
+
+
+@pytest.mark.parametrize("again", ["", "s = aclrtCreateStream()\n"])
+@pytest.mark.parametrize("variant", ["simulator", "simulator:no-reuse"])
+def test_a_registration_may_go_with_its_stream(variant: str, again: str) -> None:
+    """Whether it does, nothing says; whether the handle comes again makes no difference to that."""
+    text = (
+        complete("d", 1) + "s0 = aclrtCreateStream()\naclrtAllocatorRegister(stream=s0, allocatorDesc=d)\nlive\n"
+        f"e = aclrtAllocatorCreateDesc()\naclrtDestroyStream(stream=s0)\n{again}"
+        "aclrtAllocatorDestroyDesc(allocatorDesc=e)\nlive\n"
+    )
+    program = parse_program(text)
+    with open_backend(variant, Options()) as session:
+        trace = session.run(program)
+    assert judge(SPEC, program, trace).verdict is Verdict.PASS
+    last = trace.records[-1]
+    assert isinstance(last, LiveRecord)
+    kept = replace(trace, records=(*trace.records[:-1], replace(last, objects=last.objects + 1)))
+    assert judge(SPEC, program, kept).verdict is Verdict.PASS
 
 
 def test_a_refused_call_that_leaks_is_a_leak() -> None:
