@@ -84,8 +84,10 @@ class Lane:
         return self.target.run_watched(program) if self.target.watches_leaks else self.target.run((program,))[0]
 
     def leaking(self) -> tuple[Program, Answer] | None:
-        """Now and then: the program that lost memory since this was asked last, and its answer, if there is one."""
-        if not self.target.watches_leaks or len(self._history) < LEAKS_EVERY or self._leaks >= LOOKS:
+        """Now and then, and before a worker goes that too much was left in: the program that lost memory since this was
+        asked last, and its answer, if there is one."""
+        due = len(self._history) >= LEAKS_EVERY or self._left > self.room
+        if not due or not self.target.watches_leaks or self._leaks >= LOOKS:
             return None
         history = tuple(self._history)
         lost = self.target.lost()

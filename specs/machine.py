@@ -213,7 +213,7 @@ class Machine:
         """What a count of live objects must depend on; None while something's life is unknown."""
         if any(item.alive is UNKNOWN for item in self.objects):
             return None
-        if any(UNKNOWN in c.values() for c in self.collections.values()) or self.orphaned():
+        if any(UNKNOWN in c.values() for c in self.collections.values()):
             return None
         return self.certain()
 

@@ -128,7 +128,7 @@ class _Judge:
         self.machine = self.run_of.machine
         self.ledger = Ledger()
         self.robust = Capability.ROBUST_HANDLES in trace.capabilities
-        self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int]] = {}
+        self.lives: dict[tuple[Any, ...], tuple[LiveRecord, int, bool]] = {}
         self.steady: dict[int, tuple[Any, ...] | None] = {}
         self.settles: frozenset[Hashable] = frozenset()
         self.threads = any(isinstance(statement, Parallel) for statement in self.run_of.statements)
@@ -199,7 +199,7 @@ class _Judge:
 
     def state(self) -> Hashable:
         """What the judgement of all that is still to come depends on."""
-        lives = frozenset((summary, record.step, record.loops) for summary, (record, _) in self.lives.items())
+        lives = frozenset((summary, record.step, record.loops) for summary, (record, _, _) in self.lives.items())
         steady = frozenset(self.steady.items())
         return fingerprint(self.run_of), lives, steady, self.settles, self.ledger.kept, self.ledger.leak, self.faults
 
@@ -618,16 +618,19 @@ class _Judge:
         summary = self.machine.summary() or self._settled(record)
         if summary is None:
             return
-        before = self.lives.setdefault(summary, (record, len(self.called)))
+        orphaned = self.machine.orphaned()
+        before = self.lives.setdefault(summary, (record, len(self.called), orphaned))
         if before[0] is record:
             return
         since = self.called[before[1] :]
-        self.lives[summary] = (record, len(self.called))
+        self.lives[summary] = (record, len(self.called), orphaned)
         clause = self._balance_clause(since)
         if clause is None:
             return
         if _counted(record) == _counted(before[0]) and record.lost <= before[0].lost:
             self.ledger.held.add(clause.id)
+            return
+        if (orphaned or before[2]) and record.lost <= before[0].lost:
             return
         observed = (
             "memory was lost: nothing points at it any more, and it was not given back"
@@ -672,15 +675,14 @@ class _Judge:
         is a leak. Otherwise None."""
         certain = self.machine.certain()
         before = self.lives.get(certain)
-        if before is None:
+        if before is None or before[2] or self.machine.orphaned():
             return None
         unsure = [each for each in self.machine.objects if each.alive is UNKNOWN]
         if _counted(record) == _counted(before[0]):
             self.settles |= {each.doubt for each in unsure}
             for item in unsure:
                 self.machine.end(item, False)
-        known = all(each.doubt in self.settles for each in unsure) and not self.machine.orphaned()
-        return certain if known else None
+        return certain if all(each.doubt in self.settles for each in unsure) else None
 
     def _balance_clause(self, called: list[_Called]) -> Clause | None:
         """The clause that a difference breaks: of an injected fault, of what gave something back, or else the family's:

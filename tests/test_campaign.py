@@ -207,14 +207,10 @@ def test_lost_memory_that_no_count_tells_of_is_found_with_the_program_that_lost_
         if not Target("core", session).watches_leaks:
             assert session.identity.details["lost memory"].startswith("not checked")
             return
-    # A checker sees only what nothing points at any more, and what is left on a stack may hide that for long.
+    # It is looked for before a worker goes in which programs have left too much, which comes soon.
     library = build_planted("refused-register-loses-memory")
-    for seed in range(1, 9):
-        corpus = tmp_path / str(seed)
-        search(campaign(corpus, 1920, library=library, seed=seed), 1)
-        if known(corpus / FOLDER):
-            break
-    (found,) = known(corpus / FOLDER)
+    search(campaign(tmp_path, 960, library=library, seed=1), 1)
+    (found,) = known(tmp_path / FOLDER)
     assert found.bucket.root.verdict == "leak"
     assert "aclrtAllocatorRegister" in (found.folder / "program.txt").read_text()
 
